@@ -100,7 +100,7 @@ struct ScanQueue {
     }
 
     /// Counts a path as seen by the full scan, if one is running.
-    mutating func count(_ path: RelativePath) { summary?.insert(path) }
+    mutating func count(_ path: RelativePath, isKnown: Bool = false) { summary?.insert(path, isKnown: isKnown) }
 
     /// Counts a listed directory.
     mutating func countDirectory() { summary?.directories += 1 }

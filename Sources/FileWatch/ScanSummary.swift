@@ -10,6 +10,8 @@ public struct ScanSummary: Equatable, Sendable {
     var unreadable: Set<RelativePath> = []
     /// Mount points whose file system is missing.
     var lostMounts: Set<RelativePath> = []
+    /// Number of known files (`FileWatch.Options.isKnown`).
+    package private(set) var knownCount = 0
     /// Number of directories polled because they could not be watched.
     public internal(set) var unwatched = 0
     /// Time from the scan's start to its end.
@@ -42,8 +44,10 @@ public struct ScanSummary: Equatable, Sendable {
         return true
     }
 
-    mutating func insert(_ path: RelativePath) {
-        if seen.insert(path.hashValue).inserted { files += 1 }
+    mutating func insert(_ path: RelativePath, isKnown: Bool = false) {
+        guard seen.insert(path.hashValue).inserted else { return }
+        files += 1
+        if isKnown { knownCount += 1 }
     }
 }
 

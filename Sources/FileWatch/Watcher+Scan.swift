@@ -177,7 +177,7 @@ extension Watcher {
             !isTellingAll && options.isKnown(path, status)
         }
         if look == .missing { return }
-        scans.count(path)
+        scans.count(path, isKnown: look == nil)
         guard let look else { return }
         let (verdict, isSeen) = settler.found(path, look, age: look.age, now: Self.now())
         if isSeen { tell(.seen(path)) }

@@ -50,6 +50,7 @@ struct DropTable: Sendable {
     ) throws(LMDBError) -> Result<Tally, LedgerError>? {
         let slot = try slot(of: record.path, in: transaction.reading)
         let known = try? slot.record?.get()
+        try StartIndex.update(slot.key, from: slot.record, to: record, in: transaction)
         if known == nil { try directories.add(record.path, slot.key, in: transaction) }
         let old = known?.key
         if old != record.key {
@@ -74,6 +75,7 @@ struct DropTable: Sendable {
         if let key = (try? record.get())?.key {
             try transaction.remove(LedgerTable.contents.table, LedgerKeys.content(key) + slot.key)
         }
+        try StartIndex.update(slot.key, from: record, to: nil, in: transaction)
         try transaction.remove(LedgerTable.drops.table, slot.key)
         try directories.remove(path, slot.key, in: transaction)
         return record.map(\.tally)

@@ -33,4 +33,12 @@ extension Ledger {
         }
         return found
     }
+
+    /// Returns the first and the last place of the queue; nil if the queue is empty. The cost does not grow with the
+    /// queue.
+    ///
+    /// A place whose upload is damaged counts too.
+    public func queueEnds() throws(LedgerError) -> (first: QueuePlace, last: QueuePlace)? {
+        try read { transaction throws(LMDBError) in try QueueIndex.ends(in: transaction).map(Result.success) }
+    }
 }

@@ -1,5 +1,13 @@
 public import UploadCore
 
+/// A place among all drops, where a page begins (`Ledger.drops(from:)`).
+public struct DropPosition: Hashable, Sendable {
+    /// The place before all drops.
+    public static let first = DropPosition(key: [])
+
+    fileprivate let key: [UInt8]
+}
+
 // A damaged record counts as absent: the agent determines its facts again, and the next write replaces the record.
 extension Ledger {
     /// Returns the record of a path; nil if none exists.
@@ -58,6 +66,38 @@ extension Ledger {
         try forEach(DropRecord.self, body, damaged: damaged)
     }
 
+    /// Calls `body` with every drop that the agent must know from its start (`DropRecord.isNeededAtStart`); see
+    /// `forEachDrop`. The cost grows with the number of these drops, not with the ledger.
+    public func forEachDropNeededAtStart(
+        _ body: (DropRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
+    ) throws(LedgerError) {
+        var next: [UInt8]? = []
+        while let start = next {
+            let page = try read { transaction throws(LMDBError) in
+                .success(try StartIndex.page(from: start, in: transaction))
+            }
+            let drops = (page?.drops ?? []).compactMap { sound($0, damaged) }
+            for drop in drops where drop.isNeededAtStart && !body(drop) { return }
+            next = page?.next
+        }
+    }
+
+    /// Returns some hundred drops, in no particular order.
+    ///
+    /// - Parameter damaged: called for each unreadable record, which is left out.
+    /// - Returns: the drops, and where the next page begins; nil after the last one.
+    public func drops(
+        from position: DropPosition, damaged: (LedgerError) -> Void = { _ in }
+    ) throws(LedgerError) -> (drops: [DropRecord], next: DropPosition?) {
+        let page = try page(of: DropRecord.self, from: position.key, damaged: damaged)
+        return (page.records, page.next.map { DropPosition(key: $0) })
+    }
+
+    /// Returns the number of drops, traces and unreadable ones included. The cost does not grow with it.
+    public func dropCount() throws(LedgerError) -> Int {
+        try read { transaction throws(LMDBError) in .success(try transaction.count(of: LedgerTable.drops.table)) } ?? 0
+    }
+
     /// Calls `body` with the drop at a path and every drop below the path, in no particular order, until `body`
     /// returns false; see `forEachDrop`. The cost grows with the number of drops below the path, not with the ledger.
     public func forEachDrop(
@@ -76,15 +116,8 @@ extension Ledger {
                     page = try DirectoryIndex.page(of: bucket, from: start, in: transaction)
                     return nil
                 }
-                for record in page.drops {
-                    switch record {
-                    case .success(let record):
-                        if record.path != directory, record.path.isWithin(directory), !body(record) { return }
-                    case .failure(let found):
-                        damage.note(found)
-                        damaged(found)
-                    }
-                }
+                for record in page.drops.compactMap({ sound($0, damaged) })
+                where record.path != directory && record.path.isWithin(directory) && !body(record) { return }
                 buckets += page.directories.filter { seen.insert($0).inserted }
                 guard let next = page.next else { break }
                 start = next
@@ -218,36 +251,49 @@ extension Ledger {
     private func forEach<Record: StoredRecord>(
         _ type: Record.Type, _ body: (Record) -> Bool, damaged: (LedgerError) -> Void
     ) throws(LedgerError) {
+        var next: [UInt8]? = []
+        while let start = next {
+            let page = try page(of: type, from: start, damaged: damaged)
+            for record in page.records where !body(record) { return }
+            next = page.next
+        }
+    }
+
+    /// Returns some hundred records, or fewer if they are large.
+    ///
+    /// - Parameter start: the first key to read.
+    /// - Returns: the records, and the key to read next; nil at the end of the table.
+    private func page<Record: StoredRecord>(
+        of type: Record.Type, from start: [UInt8], damaged: (LedgerError) -> Void
+    ) throws(LedgerError) -> (records: [Record], next: [UInt8]?) {
         let mostRecords = 512
         let mostBytes = 1 << 20
-        var start: [UInt8] = []
-        while true {
-            var found: [Result<Record, LedgerError>] = []
-            found.reserveCapacity(mostRecords)
-            var size = 0
-            var isLast = true
-            var last: [UInt8] = []
-            _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
-                try transaction.scan(Record.table.table, from: start) { key, value in
-                    last = Array(key)
-                    found.append(Record.decode(value, key: last))
-                    size += value.count
-                    isLast = found.count < mostRecords && size < mostBytes
-                    return isLast
-                }
-                return nil
+        var found: [Result<Record, LedgerError>] = []
+        found.reserveCapacity(mostRecords)
+        var size = 0
+        var next: [UInt8]?
+        _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
+            try transaction.scan(Record.table.table, from: start) { key, value in
+                let key = Array(key)
+                found.append(Record.decode(value, key: key))
+                size += value.count
+                if found.count < mostRecords && size < mostBytes { return true }
+                // The smallest key above this one.
+                next = key + [0]
+                return false
             }
-            for record in found {
-                switch record {
-                case .success(let record): if !body(record) { return }
-                case .failure(let found):
-                    damage.note(found)
-                    damaged(found)
-                }
-            }
-            if isLast { return }
-            // The smallest key above the last.
-            start = last + [0]
+            return nil
+        }
+        return (found.compactMap { sound($0, damaged) }, next)
+    }
+
+    private func sound<Record>(_ record: Result<Record, LedgerError>, _ damaged: (LedgerError) -> Void) -> Record? {
+        switch record {
+        case .success(let record): return record
+        case .failure(let found):
+            damage.note(found)
+            damaged(found)
+            return nil
         }
     }
 }

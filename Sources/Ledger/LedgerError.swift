@@ -1,4 +1,4 @@
-import UploadCore
+package import UploadCore
 
 /// Why the ledger could not be opened or read.
 public enum LedgerError: Error, Hashable, Sendable {
@@ -19,6 +19,12 @@ public enum LedgerError: Error, Hashable, Sendable {
 }
 
 extension LedgerError {
+    /// The content of a damaged upload, or of a damaged place in the queue; nil for other errors.
+    package var upload: ContentKey? {
+        guard case .damagedRecord(let table, let key) = self, table == .uploads || table == .queue else { return nil }
+        return LedgerKeys.contentKey(Array(key.suffix(LedgerKeys.contentSize)))
+    }
+
     /// Whether the file is damaged, so that a new ledger must be salvaged from the readable records.
     public var isDamage: Bool {
         switch self {

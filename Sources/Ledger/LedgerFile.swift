@@ -66,6 +66,7 @@ private struct Inspection {
     private var damage: String?
     private var contents = IndexComparison(table: .contents)
     private var queue = IndexComparison(table: .queue)
+    private var start = IndexComparison(table: .start)
     private var states = StateCounts()
     private var storedStates: StateCounts?
 
@@ -80,7 +81,9 @@ private struct Inspection {
         // Older versions have neither queue nor counts, or an empty queue that a migration left before its end.
         guard version >= LedgerSchema.version(introducing: .queue) else { return nil }
         if !queue.isEqual { return "the queue does not match the uploads" }
-        return states == storedStates ? nil : "the number of paths in each state does not match the paths"
+        if states != storedStates { return "the number of paths in each state does not match the paths" }
+        guard version >= LedgerSchema.version(introducing: .start) else { return nil }
+        return start.isEqual ? nil : "the index of paths for the start does not match the paths"
     }
 
     mutating func note(_ table: LedgerTable, _ key: [UInt8], _ value: [UInt8]) {
@@ -98,6 +101,7 @@ private struct Inspection {
             default:
                 if RecordDecoder(bytes, table: table, key: key) == nil { noteDamage(table, key) }
                 if table == .queue { queue.addStored(key) }
+                if table == .start { start.addStored(key) }
             }
         }
     }
@@ -105,6 +109,7 @@ private struct Inspection {
     private mutating func noteDrop(_ bytes: UnsafeRawBufferPointer, _ key: [UInt8]) {
         guard case .success(let drop) = DropRecord.decode(bytes, key: key) else { return noteDamage(.drops, key) }
         states[drop.tally] += 1
+        if drop.isNeededAtStart { start.addExpected(key) }
         guard let content = drop.key else { return }
         contents.addExpected(LedgerKeys.content(content) + key)
     }

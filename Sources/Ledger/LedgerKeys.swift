@@ -30,6 +30,20 @@ enum LedgerKeys {
         return bytes
     }
 
+    /// Returns the place that a key of the queue stands for; nil if the key has another length.
+    static func queuePlace(_ bytes: [UInt8]) -> QueuePlace? {
+        guard bytes.count == placeSize, let key = contentKey(bytes.suffix(contentSize)) else { return nil }
+        return QueuePlace(order: Int64(bitPattern: number(bytes.prefix(8)) ^ (1 << 63)), key: key)
+    }
+
+    /// Returns the content that a key stands for; nil if the key has another length.
+    static func contentKey(_ bytes: some BidirectionalCollection<UInt8>) -> ContentKey? {
+        guard bytes.count == contentSize else { return nil }
+        return ContentKey(high: number(bytes.prefix(8)), low: number(bytes.suffix(8)))
+    }
+
+    private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+
     static func page(_ key: ContentKey, _ index: Int) -> [UInt8] {
         var bytes = bigEndian(key.high, key.low)
         withUnsafeBytes(of: UInt32(truncatingIfNeeded: index).bigEndian) { bytes.append(contentsOf: $0) }

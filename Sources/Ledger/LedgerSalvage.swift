@@ -78,12 +78,7 @@ private struct SalvageImport {
             try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
             try LedgerSchema.putVersion(in: transaction)
             try StateCounts.count(in: transaction.reading).store(in: transaction)
-            var encoder = RecordEncoder()
-            for (name, value) in settings {
-                let key = Array(name.utf8)
-                SettingRecord(value: value).encode(into: &encoder, key: key)
-                try transaction.put(LedgerTable.settings.table, key, encoder.bytes)
-            }
+            for (name, value) in settings { try LedgerSchema.put(value, setting: name, in: transaction) }
         }
     }
 
@@ -139,7 +134,7 @@ private struct SalvageImport {
             let value = record.value.withUnsafeBytes { try? MetaRecord.decode($0, key: record.key).get().value }
             if record.key == LedgerSchema.secretKey, value?.count == LedgerSchema.secretSize { secret = value }
             return false
-        case .contents, .directories, .queue:
+        case .contents, .directories, .queue, .start:
             return false
         case .fragments:
             // Fragment states without their upload would count for the next upload of the same content.
@@ -153,6 +148,7 @@ private struct SalvageImport {
                 try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + record.key, [])
             }
             try DirectoryIndex().add(drop.path, record.key, in: transaction)
+            if drop.isNeededAtStart { try StartIndex.add(record.key, in: transaction) }
         case .uploads:
             let upload = record.value.withUnsafeBytes { try? UploadRecord.decode($0, key: record.key).get() }
             guard let upload else { return false }

@@ -12,7 +12,8 @@ enum LedgerSchema {
     /// - 5: new index of directories; drops may hold flags; uploads may hold a SHA-256; confirmations may be marked
     ///   as given by MD5 alone.
     /// - 6: new index of the queue; the number of drops in each state.
-    static let current: UInt32 = 6
+    /// - 7: new index of the drops that a start reads.
+    static let current: UInt32 = 7
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
@@ -29,6 +30,11 @@ enum LedgerSchema {
             try QueueIndex.build(in: transaction)
             try StateCounts.count(in: transaction.reading).store(in: transaction)
         },
+        6: { transaction throws(LMDBError) in
+            try StartIndex.build(in: transaction)
+            // Older versions did not record whether paths wait for other accounts.
+            try put([1], setting: LedgerSetting.others, in: transaction)
+        },
     ]
 
     /// Returns the first version with a table.
@@ -37,6 +43,7 @@ enum LedgerSchema {
         case .sources, .parked: 4
         case .directories: 5
         case .queue: 6
+        case .start: 7
         default: 1
         }
     }
@@ -116,6 +123,16 @@ enum LedgerSchema {
         var encoder = RecordEncoder()
         MetaRecord(value: value).encode(into: &encoder, key: key)
         try transaction.put(LedgerTable.meta.table, key, encoder.bytes)
+    }
+
+    /// Stores a setting.
+    static func put(
+        _ value: [UInt8], setting name: String, in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        let key = Array(name.utf8)
+        var encoder = RecordEncoder()
+        SettingRecord(value: value).encode(into: &encoder, key: key)
+        try transaction.put(LedgerTable.settings.table, key, encoder.bytes)
     }
 
     /// Returns fresh bytes from the kernel (man 3 getentropy: getrandom, at most 256 bytes, never cut short).

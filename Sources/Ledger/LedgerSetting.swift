@@ -10,6 +10,11 @@ public enum LedgerSetting {
     public static let rules = "intake/rules"
     /// Present while everything is paused.
     public static let allPaused = "paused"
+    /// Present while paths may wait for an account that is not signed in.
+    public static let others = "account/others"
+    /// Present if the last run left nothing for the next one to catch up on; says for which machine start and which
+    /// configuration that holds.
+    public static let caughtUp = "caught-up"
     /// The identity of the outbox directory.
     public static let outbox = "outbox"
     /// Why the ledger was replaced. Kept until the first full scan of the outbox after that.

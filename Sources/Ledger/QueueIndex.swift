@@ -55,6 +55,16 @@ enum QueueIndex {
         return (uploads, page.next)
     }
 
+    /// Returns the first and the last place; nil if there is none.
+    static func ends(
+        in transaction: borrowing ReadTransaction
+    ) throws(LMDBError) -> (first: QueuePlace, last: QueuePlace)? {
+        guard let keys = try transaction.ends(of: table), let first = LedgerKeys.queuePlace(keys.first),
+            let last = LedgerKeys.queuePlace(keys.last)
+        else { return nil }
+        return (first, last)
+    }
+
     private static func add(
         _ place: QueuePlace, in transaction: borrowing WriteTransaction
     ) throws(LMDBError) {

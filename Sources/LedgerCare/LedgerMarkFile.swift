@@ -7,7 +7,7 @@ import SystemPackage
 ///
 /// The file is never synced. The kernel's page cache survives the end of a process, and the boot id reveals a restart
 /// of the machine.
-final class LedgerMarkFile: Sendable {
+package final class LedgerMarkFile: Sendable {
     private let file: SharedDescriptor
     private let boot: String
 
@@ -42,7 +42,7 @@ final class LedgerMarkFile: Sendable {
     }
 
     /// Returns the boot id of the machine; `unknown` if the kernel provides none.
-    static func bootID() -> String {
+    package static func bootID() -> String {
         guard let file = try? SharedDescriptor(opening: "/proc/sys/kernel/random/boot_id", flags: O_RDONLY) else {
             return "unknown"
         }

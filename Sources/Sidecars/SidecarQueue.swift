@@ -93,6 +93,9 @@ struct SidecarQueue: Sendable {
     private var share = (from: MonotonicTime(nanoseconds: 0), count: 0)
     private var stalledUntil = MonotonicTime(nanoseconds: 0)
 
+    /// Whether no order waits.
+    var isAtRest: Bool { entries.values.allSatisfy { $0.order == nil } }
+
     /// The number of files and sources in memory.
     var count: Int { entries.count }
 
@@ -103,7 +106,10 @@ struct SidecarQueue: Sendable {
         let isNew = entries[subject] == nil
         var entry = entries[subject] ?? Entry()
         let former = entry.order
-        if case .discard = order, case .write = former { return }
+        switch (order, former) {
+        case (.discard, .write), (.repair, .write): return
+        default: break
+        }
         entry.order = order
         defer { store(entry, for: subject) }
         // A newer order keeps the turn of an older one.

@@ -17,6 +17,9 @@ package actor SidecarWriter {
     private static let turn = Duration.milliseconds(50)
     private static let mostDirectories = 8
 
+    /// A part of every sidecar.
+    private static let anyText = ["\"version\""]
+
     private struct Waiting {
         var queue = SidecarQueue()
         /// When the thread looks at the queue next.
@@ -41,6 +44,8 @@ package actor SidecarWriter {
     /// The outbox of `directories`, `names` and `unwritten`.
     private var outbox = 0
     private var failures = 0
+    /// What to call once no check is left.
+    private var onceChecked: [@Sendable () -> Void] = []
     /// Subjects whose last write failed.
     private var unwritten: Set<SidecarSubject> = []
     /// Whether any sidecar can't be written.
@@ -64,7 +69,8 @@ package actor SidecarWriter {
         order(.write(.file(report)), for: .file(report.path))
     }
 
-    /// Requests checking the sidecar of a path in a final state. A sidecar that a crash prevented is written now.
+    /// Requests checking the sidecar of a path. A sidecar that a crash prevented is written now. Of a path that waits, any
+    /// sidecar will do.
     package nonisolated func repair(_ report: FileReport) {
         if report.state == .rejected && !writesRejected { return remove(report.path) }
         order(.repair(.file(report)), for: .file(report.path))
@@ -96,7 +102,20 @@ package actor SidecarWriter {
 
     /// Whether the path has a sidecar under any name.
     package nonisolated func isThere(for path: RelativePath) -> Bool {
-        store.sidecar(of: .file(path), holds: ["\"version\""])
+        store.sidecar(of: .file(path), holds: Self.anyText)
+    }
+
+    /// Where and for which files sidecars stand, as one line of text.
+    package nonisolated var kind: String { "\(writesRejected ? "all" : "accepted") \(store.mirrorRoot ?? "")" }
+
+    /// Calls `body` on the writer's thread once all requested checks (`repair`) are done.
+    package nonisolated func onceChecked(_ body: @escaping @Sendable () -> Void) {
+        thread.run {
+            self.assumeIsolated { writer in
+                writer.onceChecked.append(body)
+                writer.work()
+            }
+        }
     }
 
     /// Requests writing a source's sidecar when due. Rejected sources get one too, since the author of a
@@ -133,12 +152,16 @@ package actor SidecarWriter {
     }
 
     /// Writes everything that waits. Used before the agent ends.
-    package func flush() {
+    ///
+    /// - Returns: whether every sidecar is written.
+    @discardableResult
+    package func flush() -> Bool {
         let (jobs, outbox) = waiting.withLock { ($0.queue.takeAll(), $0.outbox) }
         enter(outbox)
         for job in jobs { perform(job) }
         // Sets the alarm for failed writes.
         work()
+        return !isInTrouble && waiting.withLock { $0.queue.isAtRest }
     }
 
     /// Carries out what is due.
@@ -164,6 +187,11 @@ package actor SidecarWriter {
             return (job, deadline, waiting.outbox)
         }
         enter(outbox)
+        if job == nil {
+            // Checks are always due, so none is left.
+            for body in onceChecked { body() }
+            onceChecked = []
+        }
         if job == nil, let deadline {
             alarm.set(for: deadline, now: now) { [weak self] in await self?.ring() }
         }
@@ -188,7 +216,7 @@ package actor SidecarWriter {
         switch job.order {
         case .write(let sidecar): write(sidecar, job)
         case .repair(let sidecar):
-            if store.sidecar(of: job.subject, holds: sidecar.outcome) {
+            if store.sidecar(of: job.subject, holds: sidecar.state.isFinal ? sidecar.outcome : Self.anyText) {
                 wrote(sidecar, digest: nil)
             } else {
                 write(sidecar, job)

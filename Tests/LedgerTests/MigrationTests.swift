@@ -9,7 +9,7 @@ struct MigrationTests {
     private let directory: TemporaryDirectory
     private let secret = (0..<192).map { UInt8($0) }
     /// The tables that version 3 lacks.
-    private static let tablesSinceFour: Set<LedgerTable> = [.sources, .parked, .directories, .queue]
+    private static let tablesSinceFour: Set<LedgerTable> = [.sources, .parked, .directories, .queue, .start]
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -74,9 +74,9 @@ struct MigrationTests {
         }
     }
 
-    /// Version 5: there is no queue.
+    /// Version 5: there is no queue, and no index for the start.
     private func writeVersionFive(
-        _ drops: [DropRecord], _ uploads: [UploadRecord], leavingOut missing: Set<LedgerTable> = [.queue]
+        _ drops: [DropRecord], _ uploads: [UploadRecord], leavingOut missing: Set<LedgerTable> = [.queue, .start]
     ) throws {
         let tables = LedgerTable.allCases.map { missing.contains($0) ? LedgerTable.meta.rawValue : $0.rawValue }
         let environment = try Environment(path: directory.path("ledger.lmdb"), tables: tables, mapSize: 64 << 20)
@@ -84,7 +84,12 @@ struct MigrationTests {
         try environment.write { transaction throws(LMDBError) in
             try LedgerSchema.put([5, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
             try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
-            for drop in drops { _ = try DropTable().store(drop, in: transaction, encoder: &encoder) }
+            for drop in drops {
+                _ = try DropTable().store(drop, in: transaction, encoder: &encoder)
+                // There is no index for the start.
+                let slot = try DropTable().slot(of: drop.path, in: transaction.reading)
+                try transaction.remove(LedgerTable.start.table, slot.key)
+            }
             for upload in uploads {
                 let key = LedgerKeys.content(upload.key)
                 upload.encode(into: &encoder, key: key)
@@ -95,7 +100,7 @@ struct MigrationTests {
     }
 
     /// A migration that ends before its commit leaves the tables, without entries.
-    @Test(arguments: [[LedgerTable.queue], []]) func aLedgerOfVersionFiveGetsAQueueAndCounts(
+    @Test(arguments: [[LedgerTable.queue, .start], []]) func aLedgerOfVersionFiveGetsAQueueAndCounts(
         without missing: [LedgerTable]
     ) async throws {
         let orders: [Int64] = [7, -3, .max, 0, .min]
@@ -114,6 +119,13 @@ struct MigrationTests {
         #expect(try queue(of: ledger, pageSize: 100) == uploads.sorted { $0.place < $1.place })
         #expect(try ledger.drop(at: drops[1299].path) == drops[1299])
         #expect(try ledger.counts() == numbers(of: drops))
+        var needed = 0
+        try ledger.forEachDropNeededAtStart { _ in
+            needed += 1
+            return true
+        }
+        #expect(needed == drops.count(where: \.isNeededAtStart))
+        #expect(try ledger.setting(LedgerSetting.others) == [1])
         ledger.close()
         #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
     }
@@ -205,7 +217,7 @@ struct MigrationTests {
         let stored = try environment.read { transaction throws(LMDBError) in
             try LedgerSchema.value(LedgerSchema.versionKey, in: transaction)
         }
-        #expect(try stored?.get() == [6, 0, 0, 0])
+        #expect(try stored?.get() == [7, 0, 0, 0])
     }
 
     @Test func anOlderLedgerFindsItsDropsByTheirDirectories() throws {
@@ -242,7 +254,7 @@ struct MigrationTests {
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 9, supported: 6)) {
+        #expect(throws: LedgerError.newerSchema(found: 9, supported: 7)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

@@ -42,6 +42,14 @@ struct QueueTests {
         #expect(try ledger.uploads(after: nil, atMost: -1) == [])
     }
 
+    @Test func theQueueHasTwoEnds() async throws {
+        #expect(try ledger.queueEnds() == nil)
+        let uploads = [5, -7, .max, 0].map { numberedUpload(UInt64(bitPattern: $0), order: $0) }
+        await ledger.commit(uploads.map { .upload($0) })
+        #expect(try ledger.queueEnds()?.first == uploads[1].place)
+        #expect(try ledger.queueEnds()?.last == uploads[2].place)
+    }
+
     @Test func aLargePageIsReadToItsEnd() async throws {
         let uploads = (0..<1500).map { numberedUpload($0 &* 0x9E37_79B9_7F4A_7C15, order: Int64($0)) }
         await ledger.commit(uploads.map { .upload($0) })

@@ -33,7 +33,9 @@ extension AgentCore {
         switch action {
         case .announceGone(let path): decision.perform(.announceGone(path))
         case .removeSidecar(let path): decision.perform(.removeSidecar(path))
-        case .park(let record, let account): parked.add(record, of: account)
+        case .park(let record, let account):
+            if parked.isEmpty { write([.setting(LedgerSetting.others, [1])]) }
+            parked.add(record, of: account)
         case .renamed(let old, let new): decision.perform(.renamed(old, to: new, book.drops[new]?.key))
         case .portrait(let step): decision.perform(.preparePortrait(step))
         default: break

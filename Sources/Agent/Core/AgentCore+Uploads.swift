@@ -3,6 +3,18 @@ import UploadCore
 
 // What follows from the decisions of the upload machine.
 extension AgentCore {
+    /// Queues the files of unreadable uploads for a new hash.
+    mutating func startOver(_ keys: [ContentKey]) {
+        for key in keys where machine.record(of: key) == nil {
+            let stored = stored
+            let records = stored.asked { () throws(LedgerError) in try stored.records(of: key) } ?? []
+            let waiting = records.filter(backlog.waits)
+            write([.forgetUpload(key)])
+            carryOut(book.startOver(waiting, now: now, facts: paths))
+            for record in waiting { decision.perform(.settle(record.path)) }
+        }
+    }
+
     /// Passes events to the upload machine.
     ///
     /// - Parameter writes: changes of the ledger that belong to the events. While the machine handles the events, it reads

@@ -80,6 +80,7 @@ struct AgentCore: Sendable {
         self.now = now
         decision = Decision(commit: unsaved.begin())
         take(event)
+        startOver(sources.trouble.takeLost())
         defer { decision = .none }
         return decision
     }
@@ -107,7 +108,8 @@ struct AgentCore: Sendable {
         case .recogniseOutbox: recogniseOutbox()
         case .setAllPaused(let isPaused):
             tellMachine([.setAllPaused(isPaused)], storing: [.setting(LedgerSetting.allPaused, isPaused ? [1] : nil)])
-        case .signedIn: giveNobodys()
+        case .compare(let findings, let position): compare(with: findings, from: position)
+        case .signedIn(let isOther): giveNobodys(isOther: isOther)
         case .store(let writes): write(writes)
         }
     }
@@ -141,14 +143,34 @@ struct AgentCore: Sendable {
         let actions = book.handle(event, now: now, facts: paths)
         carryOut(actions)
         for case .refuse(let reason) in actions { decision.refusal = reason }
-        if case .outboxBack(isSame: false, _) = event { logElsewhere() }
+        switch event {
+        case .outboxBack(isSame: false, _): logElsewhere()
+        case .scanned(let findings):
+            if mayMiss(findings) { decision.perform(.handle(.compare(findings, from: .first))) }
+        default: break
+        }
+    }
+
+    // MARK: Scans
+
+    /// Whether the ledger may know paths that a full scan did not find.
+    private func mayMiss(_ findings: any ScanFindings) -> Bool {
+        stored.asked { () throws(LedgerError) in try sources.ledger.dropCount() } != findings.knownCount
+    }
+
+    /// Compares a page of the ledger's paths with a full scan. The next page follows after all queued work.
+    private mutating func compare(with findings: any ScanFindings, from position: DropPosition) {
+        let page = stored.asked { () throws(LedgerError) in try stored.page(from: position) }
+        guard let page, !book.outboxIsLost else { return }
+        take(.path(.compared(page.drops, with: findings)))
+        if let next = page.next { decision.perform(.handleLater(.compare(findings, from: next))) }
     }
 
     // MARK: Accounts and outbox
 
-    private mutating func giveNobodys() {
+    private mutating func giveNobodys(isOther: Bool) {
         guard let present = book.ownership.present else { return }
-        write(book.giveNobodys(to: present, facts: paths))
+        write(book.giveNobodys(to: present, isOther: isOther, facts: paths))
         tellPosts(.signedIn(present))
     }
 

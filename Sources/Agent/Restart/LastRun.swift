@@ -6,6 +6,8 @@ import UploadCore
 struct LastRun {
     /// Which account owns which files in this run.
     let ownership: Ownership
+    /// Whether the last run worked for another account, or is unknown.
+    let isOtherAccount: Bool
     /// Whether the account's last run used another server. If so, all its confirmations are void.
     let isOtherServer: Bool
     /// Changes for the ledger, to be committed after the restore.
@@ -19,6 +21,7 @@ struct LastRun {
     init(_ ledger: Ledger, account: Account, server: String) throws(LedgerError) {
         let own = LedgerSetting.server + "/" + account.name
         let last = try ledger.setting(Account.setting).flatMap { String(validating: $0, as: UTF8.self) }
+        isOtherAccount = last != account.name
         let lastOwner = last.flatMap { Account(name: $0, session: account.session, change: {}).owner }
         // In ledgers of earlier formats, all drops belong to one account, which the records do not name.
         let legacy =

@@ -1,25 +1,18 @@
 import Intake
 import Ledger
 import Logging
-import Sidecars
 import UploadCore
 
-/// Reads the queue of the last run from the ledger, and judges it for the present account, server, rules and outbox. The
-/// one place that reads the queue at a start.
+/// Reads from the ledger what the last run left to do, and judges it for the present account, server, rules and outbox.
+/// The one place that reads the queue at a start.
+///
+/// Usually, the upload machine reads the queue as its turn comes, and `CatchUp` and the first scan go through the
+/// other paths. So a start reads only paths that nothing leads to (`DropRecord.isNeededAtStart`), profile pictures, and
+/// files of posts. After a change of account, server or rules, it reads all paths and uploads (`RestoredSettings.readsAll`).
 ///
 /// A value: it changes neither ledger nor disk. Its owner takes over `core`, and makes `writes` durable before anything
 /// begins.
 struct Restoration {
-    /// What follows from a path in a final state.
-    enum Step: Equatable {
-        /// Compare the sidecar with the record. A kill may have prevented the sidecar.
-        case repairSidecar(DropRecord)
-        /// Remove a sidecar that a kill left at the file's old place.
-        case removeSidecar(RelativePath)
-        /// Queue the content for examination.
-        case examine(DropRecord)
-    }
-
     private(set) var core: AgentCore
     /// Changes for the ledger that must be durable before anything begins.
     private(set) var writes: [LedgerWrite] = []
@@ -60,50 +53,52 @@ struct Restoration {
             { record in
                 records.append(record)
                 return true
-            },
-            damaged: { [logger = sources.logger] error in
-                logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
-            })
+            }, damaged: core.stored.logDamage)
         writes += core.posts.restore(
             records, isOtherServer: settings.lastRun.isOtherServer, now: now, facts: core.postWorld)
     }
 
     // MARK: Paths
 
-    /// Judges all paths. Paths that wait for an upload stay in the ledger until the machine reads the upload.
-    ///
-    /// - Parameter perform: called with what follows from each path at rest, one at a time: there may be a million.
-    mutating func restoreDrops(_ perform: (Step) -> Void) {
-        let isOtherOutbox = core.outbox.differs(from: sources.files.identity)
-        let isOtherServer = settings.lastRun.isOtherServer
+    /// Judges the paths. Paths that wait for an upload stay in the ledger until the machine reads the upload.
+    mutating func restoreDrops() {
         let stored = core.stored
-        stored.forEachRecord(within: .root) { record in
-            switch core.book.restore(record, isOtherServer: isOtherServer, judgesAgain: settings.judgesAgain) {
-            case .waits(let waiter):
-                guard let key = record.key else { return }
-                if isOrphan(key, stored) { return orphans[key, default: []].append(record) }
-                if waiter.paused || core.posts.holds(record) { held.insert(key) }
-            case .parked(let account): core.parked.add(record, of: account)
-            case .underWay: break
-            case .forgotten: writes.append(.forgetDrop(record.path))
-            case .ended:
-                if !record.isTrace, !isOtherOutbox { perform(.repairSidecar(record)) }
-                perform(.examine(record))
-                if case .moved(let old) = record.disposal, stored.record(of: old) == nil {
-                    perform(.removeSidecar(old))
-                }
-            }
+        guard settings.readsAll else {
+            for record in neededRecords(stored) { restore(record, stored) }
+            return
+        }
+        stored.forEachRecord(within: .root) { restore($0, stored) }
+        if settings.hasOthers == core.parked.isEmpty {
+            writes.append(.setting(LedgerSetting.others, core.parked.isEmpty ? nil : [1]))
+        }
+    }
+
+    /// Returns the records that nothing leads to later: of the start, of profile pictures and of files of posts.
+    private func neededRecords(_ stored: LedgerView) -> [DropRecord] {
+        var records: [RelativePath: DropRecord] = [:]
+        stored.forEachRecordNeededAtStart { records[$0.path] = $0 }
+        for directory in [core.book.rules.portraitFolder].compactMap(\.self) + core.posts.directories {
+            stored.forEachRecord(within: directory) { if !$0.state.isFinal { records[$0.path] = $0 } }
+        }
+        return Array(records.values)
+    }
+
+    private mutating func restore(_ record: DropRecord, _ stored: LedgerView) {
+        let isOtherServer = settings.lastRun.isOtherServer
+        switch core.book.restore(record, isOtherServer: isOtherServer, judgesAgain: settings.judgesAgain) {
+        case .waits(let waiter):
+            guard let key = record.key else { return }
+            if isOrphan(key, stored) { return orphans[key, default: []].append(record) }
+            if waiter.paused || core.posts.holds(record) { held.insert(key) }
+        case .parked(let account): core.parked.add(record, of: account)
+        case .forgotten: writes.append(.forgetDrop(record.path))
+        case .underWay, .ended: break
         }
     }
 
     /// Whether this server and account have no upload of a content. False if the ledger can't be read.
     private func isOrphan(_ key: ContentKey, _ stored: LedgerView) -> Bool {
-        do throws(LedgerError) {
-            return try stored.upload(of: key) == nil
-        } catch {
-            sources.trouble.note(error)
-            return false
-        }
+        stored.asked { () throws(LedgerError) in try stored.upload(of: key) == nil } ?? false
     }
 
     // MARK: Uploads
@@ -111,15 +106,11 @@ struct Restoration {
     /// Leaves the uploads of the present account to the machine as its backlog, except those that it must hold, and
     /// parks those of other accounts. Paths without an upload start over.
     mutating func restoreUploads() throws(LedgerError) {
-        var places: (first: QueuePlace, last: QueuePlace)?
-        try sources.ledger.forEachUpload { record in
-            if record.scope == sources.scope {
-                let known = places ?? (record.place, record.place)
-                places = (min(known.first, record.place), max(known.last, record.place))
-            } else {
-                park(record)
+        if settings.readsAll {
+            try sources.ledger.forEachUpload { record in
+                if record.scope != sources.scope { park(record) }
+                return true
             }
-            return true
         }
         for key in held.union(logged.keys).sorted() { try hold(key) }
         try sources.ledger.forEachParked { record, acknowledged, receipts in
@@ -127,7 +118,9 @@ struct Restoration {
             return true
         }
         startOver()
-        if let places { core.machine.restoreBacklog(from: places.first, to: places.last) }
+        if let places = try sources.ledger.queueEnds() {
+            core.machine.restoreBacklog(from: places.first, to: places.last)
+        }
         core.machine.restoreRemovals(try pendingRemovals())
     }
 

@@ -12,6 +12,11 @@ struct RestoredSettings {
     let isPaused: Bool
     /// Whether the rules for rejecting files changed.
     let judgesAgain: Bool
+    /// Whether paths may wait for an account that is not signed in.
+    let hasOthers: Bool
+    /// Whether the start must read all paths and uploads, because the present account, server or rules change what
+    /// becomes of some.
+    let readsAll: Bool
     /// The identity of the outbox of the last run.
     let outbox: [UInt8]?
     /// Changes for the ledger, to be committed after the restore.
@@ -32,6 +37,9 @@ struct RestoredSettings {
         let isPausedInLedger = try ledger.setting(LedgerSetting.allPaused) != nil
         isPaused = isPausedInLedger || (recoveryNotice != nil && hasPauseMark)
         judgesAgain = try ledger.setting(LedgerSetting.rules) != rules
+        hasOthers = try ledger.setting(LedgerSetting.others) != nil
+        readsAll =
+            lastRun.isOtherAccount || lastRun.isOtherServer || judgesAgain || recoveryNotice != nil || hasOthers
         outbox = try ledger.setting(LedgerSetting.outbox)
         writes =
             lastRun.writes + [

@@ -18,6 +18,9 @@ struct ParkedUploads: Sendable {
     private var waiters: [Name: Set<RelativePath>] = [:]
     private var names: [RelativePath: Name] = [:]
 
+    /// Whether no path waits for its account.
+    var isEmpty: Bool { names.isEmpty }
+
     /// Adds a path that waits for its account.
     mutating func add(_ record: DropRecord, of account: String) {
         guard let key = record.key else { return }

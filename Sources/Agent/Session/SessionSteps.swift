@@ -28,7 +28,8 @@ enum SessionSteps {
         }
         guard wasSignedOut else { return end + [.uploads([.credentialsChanged])] }
         return end + [
-            .handle(.signedIn), .uploads([.setSignedOut(nil), .credentialsChanged]), .problem(.session, nil),
+            .handle(.signedIn(isOther: false)), .uploads([.setSignedOut(nil), .credentialsChanged]),
+            .problem(.session, nil),
             .stopWatchingForToken,
         ]
     }

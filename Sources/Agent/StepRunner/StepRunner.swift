@@ -30,6 +30,8 @@ final class StepRunner {
         case hashed(RelativePath, FileIdentity, job: UInt64, HashFinding)
         /// New, changed or removed credentials. `isLogout`: the user discarded the token in use.
         case credentials(isLogout: Bool)
+        /// The sidecars of a page of `CatchUp` are checked.
+        case caughtUp
         /// What follows needs no judgement.
         case steps([AgentStep])
     }
@@ -46,6 +48,7 @@ final class StepRunner {
     /// Examines pictures and videos; `nil` if the configuration disables it.
     private let thumbnails: Thumbnails?
     let strays: StraySearch
+    private let catchUp: CatchUp
     private(set) var portraits: PortraitDesk
     private var reporter: Reporter
     private(set) var formerNames = FormerNames()
@@ -74,6 +77,7 @@ final class StepRunner {
                 sidecars: parts.sidecars, files: parts.files, rules: parts.rules, ledger: parts.ledger,
                 reader: reader, logger: parts.logger)
         ) { report(.strays($0)) }
+        catchUp = CatchUp(parts.sidecars) { report(.caughtUp) }
         portraits = PortraitDesk(parts.portrait?.service)
         reporter = Reporter(sidecars: parts.sidecars, events: parts.events, logger: parts.logger)
         status = AgentStatus(
@@ -90,6 +94,7 @@ final class StepRunner {
     func perform(_ step: AgentStep, _ core: AgentCore) -> [AgentStep] {
         switch step {
         case .handle, .checkLedger: return [step]
+        case .handleLater(let event): report(.steps([.handle(event)]))
         case .problem(let problem, let message): status.problems[problem] = message
         case .log(let level, let message, let metadata):
             parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
@@ -137,6 +142,7 @@ final class StepRunner {
         case .moveSidecar(let directory, let target, let report):
             retirement.moveSidecar(ofPost: directory, to: target, report, parts.sidecars)
         case .recoverHeldFiles: retirement.recover(except: core.book.retirement.held)
+        case .catchUp: return catchUp(core)
         case .searchStrays: if !isEnding() { strays.begin(core.strayWorld) }
         case .forgetNotice: status.forgetNotice(at: parts.clock.now.monotonic)
         case .leaveOutbox:
@@ -165,7 +171,7 @@ final class StepRunner {
         case .thumbnails(.measured(let path, let identity, let facts)):
             return [.path(.measured(path, identity, facts))]
         case .thumbnails(let news):
-            return isEnding() ? [] : thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []
+            return isEnding() ? [] : (thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []) + [.catchUp]
         case .strays(let news): return take(news, core)
         case .portrait(let report):
             return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []
@@ -178,6 +184,10 @@ final class StepRunner {
             return SessionSteps.credentialsChanged(
                 isLogout: isLogout, isSignedOut: parts.session.isSignedOut,
                 wasSignedOut: core.machine.signedOut != nil, isReported: status.problems[.session] != nil)
+        case .caughtUp:
+            catchUp.checked()
+            // Sidecars at a former place may go now.
+            return [catchUp.isOver ? .searchStrays : .catchUp]
         case .steps(let steps): return steps
         }
         return []
@@ -186,6 +196,7 @@ final class StepRunner {
     private func take(_ news: StraySearch.News, _ core: AgentCore) -> [AgentStep] {
         // After `leftFormerPlace` the former sidecars are gone. So the ledger stores the new place even while the agent ends.
         if case .found = news, isEnding() { return [] }
+        strays.mayLeaveFormerPlace = catchUp.isOver
         return strays.handle(news, core.strayWorld).map(AgentStep.init)
     }
 
@@ -210,6 +221,20 @@ final class StepRunner {
                 sessionRefused: { [report] in report(.steps(SessionSteps.portraitRefused($0))) },
                 announce: { [events = parts.events] _, profile in events.publish(profile: profile) }),
             isAllPaused: isAllPaused)
+    }
+
+    /// What the ledger says when nothing is left to catch up on.
+    var caughtUpMark: [UInt8] { CatchUp.mark(parts.sidecars, drawsThumbnails: parts.media?.drawsThumbnails) }
+
+    /// Whether everything that the last run left is made up for, and all examinations of this run are done.
+    var isCaughtUp: Bool { catchUp.isOver && thumbnails?.isSettled != false }
+
+    /// Begins to make up for what the last run left.
+    func beginToCatchUp() { catchUp.begin() }
+
+    private func catchUp(_ core: AgentCore) -> [AgentStep] {
+        if isEnding() || catchUp.isOver || thumbnails?.isCrowded == true { return [] }
+        return catchUp.proceed(world(core), outbox: core.outbox).flatMap { examine($0, core) }
     }
 
     /// Cancels all requests.

@@ -1,3 +1,4 @@
+import Ledger
 import UploadCore
 
 /// Input of `AgentCore`: news, or a wish.
@@ -29,6 +30,8 @@ enum AgentEvent: Sendable {
     case learned(MediaFacts, ContentKey, isAll: Bool)
     /// A full scan of the present outbox ended. Files of a former outbox may be among its findings.
     case scanFound(any ScanFindings)
+    /// Compare the paths of the ledger with a full scan, page by page.
+    case compare(any ScanFindings, from: DropPosition)
 
     // MARK: Everything
 
@@ -36,8 +39,9 @@ enum AgentEvent: Sendable {
     case recogniseOutbox
     /// The user pauses or resumes everything.
     case setAllPaused(Bool)
-    /// An account signed in. It takes files and posts that arrived while nobody was signed in.
-    case signedIn
+    /// An account signed in. It takes files and posts that arrived while nobody was signed in. `isOther`: the last run
+    /// worked for another account.
+    case signedIn(isOther: Bool)
     /// Change the ledger.
     case store([LedgerWrite])
 }

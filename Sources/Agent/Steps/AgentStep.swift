@@ -8,6 +8,8 @@ import UploadCore
 enum AgentStep: Sendable {
     /// Pass an event to the core.
     case handle(AgentEvent)
+    /// Pass an event to the core after all queued work.
+    case handleLater(AgentEvent)
     /// Report a problem, or its end (`nil`).
     case problem(AgentStatus.Problem, String?)
     /// Log a line.
@@ -102,7 +104,10 @@ enum AgentStep: Sendable {
     /// Put back files from the holding area.
     case recoverHeldFiles
 
-    // MARK: After a scan, and after the return of the outbox
+    // MARK: After the start, a scan, or the return of the outbox
+
+    /// Make up for what the end of the last run prevented.
+    case catchUp
 
     /// Search for thumbnails of contents that no path holds.
     case sweepThumbnails

@@ -48,6 +48,8 @@ final class StraySearch {
     private var isSearching = false
     /// Whether this run searched the former place of the sidecars.
     private var hasLeftFormerPlace = false
+    /// Whether all sidecars stand at the present place, so that those at the former one may go.
+    var mayLeaveFormerPlace = false
 
     init(_ parts: Parts, report: @escaping @Sendable (News) -> Void) {
         self.parts = parts
@@ -123,10 +125,9 @@ final class StraySearch {
         .setting(LedgerSetting.sidecarRoot, Array((parts.sidecars.separateRoot ?? "").utf8))
     }
 
-    /// Removes the sidecars at an earlier `sidecars.directory`, once per run. Sidecars at the present place are
-    /// already written: at the start, or when their files were seen.
+    /// Removes the sidecars at an earlier `sidecars.directory`, once per run.
     private func leaveFormerPlace() -> [Step] {
-        guard !hasLeftFormerPlace else { return [] }
+        guard mayLeaveFormerPlace, !hasLeftFormerPlace else { return [] }
         hasLeftFormerPlace = true
         let stored = (try? parts.ledger.setting(LedgerSetting.sidecarRoot)).flatMap(\.self)
         let present = parts.sidecars.separateRoot

@@ -7,6 +7,9 @@ struct Examinations: Sendable {
     /// larger machines, some processes stay free for pictures that a client waits for.
     static let limit = 2
 
+    /// With more contents, `isCrowded` says that no further ones should be added for now.
+    static let crowd = 256
+
     private var waiting: [ContentKey] = []
     private var head = 0
     /// The queued contents and those under examination, with the files that wait for each.
@@ -46,6 +49,11 @@ struct Examinations: Sendable {
         running -= 1
         return known.removeValue(forKey: key)?.sorted() ?? []
     }
+
+    /// Whether no content is queued or under examination.
+    var isEmpty: Bool { known.isEmpty }
+    /// Whether many contents are queued.
+    var isCrowded: Bool { known.count > Self.crowd }
 
     /// Whether a content is queued or under examination.
     func covers(_ key: ContentKey) -> Bool { known[key] != nil }

@@ -49,6 +49,13 @@ final class Thumbnails {
     private let report: @Sendable (News) -> Void
     private let earlyLooks = EarlyLooks()
     private var examinations = Examinations()
+    /// Whether an examination of this run left something to the next start.
+    private var hasUnsettled = false
+
+    /// Whether nothing is left to examine, now or at the next start.
+    var isSettled: Bool { examinations.isEmpty && !hasUnsettled }
+    /// Whether many contents wait for their examination.
+    var isCrowded: Bool { examinations.isCrowded }
 
     init(media: any MediaExamining, report: @escaping @Sendable (News) -> Void) {
         self.media = media
@@ -128,6 +135,7 @@ final class Thumbnails {
 
     private func examined(_ key: ContentKey, _ finding: Finding, _ contents: some ContentFacts) -> [Step] {
         var steps: [Step] = []
+        if media.drawsThumbnails && !finding.isAll { hasUnsettled = true }
         if finding.isSame, let facts = finding.facts { steps.append(.learned(facts, key, isAll: finding.isAll)) }
         if !finding.isSame { media.dropThumbnail(of: key) }
         steps += end(key, contents)

@@ -26,60 +26,37 @@ extension Uploader {
         status.problems[.ledgerLost] = settings.recoveryNotice
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.
-        let (writes, steps) = try restore(settings)
-        handle(.store(writes))
+        handle(.store(try restore(settings)))
         // The machine reads the queue next: uploads that return to their owner must be in it.
         await parts.ledger.commit([])
-        perform(steps)
         handle(.recogniseOutbox)
         let isSignedOut = parts.session.isSignedOut
-        handle(.store(settings.writes))
+        let isCaughtUp = try parts.ledger.setting(LedgerSetting.caughtUp) == runner.caughtUpMark
+        handle(.store(settings.writes + [.setting(LedgerSetting.caughtUp, nil)]))
         handle(.uploads(settings.events(core.posts.gatherAll(), isSignedOut: isSignedOut)))
         if isSignedOut { perform(SessionSteps.signedOut) }
         handle(.posts(.started))
         perform([.reportPosts])
-        if !isSignedOut { handle(.signedIn) }
+        if !isSignedOut { handle(.signedIn(isOther: settings.lastRun.isOtherAccount)) }
         perform([.report(Array(core.book.drops.keys))] + core.book.drops.keys.map(AgentStep.examine))
-        reportBacklog()
         await parts.ledger.commit([])
+        if !isCaughtUp {
+            runner.beginToCatchUp()
+            perform([.catchUp])
+        }
         runner.startPortraits(isAllPaused: core.machine.isPaused)
         parts.acknowledgements.clear()
     }
 
-    /// Takes over the queue of the last run.
+    /// Takes over what the last run left to do.
     ///
-    /// - Returns: changes for the ledger, and what follows once they are durable.
-    private func restore(
-        _ settings: RestoredSettings
-    ) throws(LedgerError) -> (writes: [LedgerWrite], steps: [AgentStep]) {
+    /// - Returns: changes for the ledger.
+    private func restore(_ settings: RestoredSettings) throws(LedgerError) -> [LedgerWrite] {
         var lastRun = try Restoration(core, settings, acknowledgements: parts.acknowledgements, now: now)
-        // Reports of files name their posts and owners.
-        core = lastRun.core
-        let world = runner.world(core)
-        var steps: [AgentStep] = []
-        lastRun.restoreDrops { step in
-            switch step {
-            case .repairSidecar(let record): parts.sidecars.repair(world.report(of: record))
-            case .removeSidecar(let path): parts.sidecars.remove(path)
-            case .examine(let record): steps += runner.examine(record, core)
-            }
-        }
+        lastRun.restoreDrops()
         try lastRun.restoreUploads()
         core = lastRun.core
-        return (lastRun.writes, steps)
-    }
-
-    /// Reports the paths of the backlog that have no sidecar. A kill may have prevented it.
-    private func reportBacklog() {
-        guard core.machine.hasBacklog, core.book.elsewhere.isEmpty else { return }
-        let resting = runner.world(core).resting
-        reader.run { [weak self, sidecars = parts.sidecars] in
-            var missing: [RelativePath] = []
-            resting.forEach { record in
-                if !record.state.isFinal, !sidecars.isThere(for: record.path) { missing.append(record.path) }
-            }
-            self?.run { [missing] in $0.perform([.report(missing)]) }
-        }
+        return lastRun.writes
     }
 
     // MARK: The end
@@ -95,7 +72,10 @@ extension Uploader {
 
     /// Gives up requests in progress and makes all changes durable. No work is lost. Runs before any other work in
     /// the uploader's queue.
-    nonisolated func stop() async {
+    ///
+    /// - Parameter patience: how long to wait for the disk. A supervisor's patience is limited, and on a full disk the
+    ///   ledger may never finish. What it already holds is enough to continue.
+    nonisolated func stop(patience: Duration = .seconds(3)) async {
         beginToEnd()
         parts.hashPool.stop()
         await withCheckedContinuation { continuation in
@@ -105,14 +85,25 @@ extension Uploader {
             }
         }
         await parts.portrait?.service.stop()
-        // A supervisor's patience is limited, and on a full disk the ledger may never finish. What it already holds is
-        // enough to continue.
-        _ = await TimeLimit.wait(.seconds(3)) { [parts] in
+        _ = await TimeLimit.wait(patience) { [parts] in
             // The ledger reports earlier commits before this call returns, since they are queued on the same thread.
             await parts.ledger.commit([])
             await parts.hashPool.finish()
-            await parts.sidecars.flush()
+            let mark = await self.seal()
+            let isWritten = await parts.sidecars.flush()
+            if isWritten, let mark { await parts.ledger.commit([.setting(LedgerSetting.caughtUp, mark)]) }
         }
+    }
+
+    /// Whether the next run would have nothing to catch up on if this one ended now.
+    var isCaughtUp: Bool { commits.isIdle && runner.isCaughtUp }
+
+    /// From now on, handles nothing: what happens, the next run finds out.
+    ///
+    /// - Returns: the mark for the ledger; `nil` if the next run has something to catch up on.
+    private func seal() -> [UInt8]? {
+        isSealed = true
+        return isCaughtUp ? runner.caughtUpMark : nil
     }
 
     private func giveUp() {

@@ -28,10 +28,12 @@ actor Uploader {
     private(set) lazy var runner = StepRunner(parts, reader: reader, isEnding: { [unowned self] in hasStopped }) {
         [weak self] news in self?.run { $0.take(news) }
     }
-    private var commits = CommitOrder()
+    private(set) var commits = CommitOrder()
     private var alarm = Alarm()
     /// Set from any thread, so that no queue delays the end.
     private let isEnding = Atomic(false)
+    /// Whether the agent has ended as far as files are concerned.
+    var isSealed = false
     /// Queued events of the watch.
     private let heard = BoundedQueue<WatchEvent>(capacity: 4096)
     var intake = WatchIntake()
@@ -78,6 +80,7 @@ actor Uploader {
     /// - Returns: why a user's request was refused; `nil` if it was not.
     @discardableResult
     func handle(_ event: AgentEvent) -> String? {
+        if isSealed { return "the agent is ending" }
         let decision = core.handle(event, now: now)
         if case .uploads(let events) = event, logAcknowledgements(in: events, decision) {
             commit(decision, isAside: true)
@@ -100,6 +103,7 @@ actor Uploader {
 
     /// Performs steps in order, each with all that follows from it.
     func perform(_ steps: [AgentStep]) {
+        if isSealed { return }
         for step in steps {
             switch step {
             case .handle(let event): handle(event)
@@ -111,7 +115,9 @@ actor Uploader {
     }
 
     /// Handles the result of work that a step began.
-    func take(_ news: StepRunner.News) { perform(runner.take(news, core)) }
+    func take(_ news: StepRunner.News) {
+        if !isSealed { perform(runner.take(news, core)) }
+    }
 
     /// Queues events of the watch. Called on the watch's thread, which blocks while the queue is full.
     nonisolated func hear(_ events: [WatchEvent]) {

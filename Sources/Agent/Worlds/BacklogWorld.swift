@@ -41,7 +41,7 @@ struct BacklogWorld: StoredUploads {
     }
 
     /// Whether a path of the ledger waits for the upload of its content.
-    private func waits(_ record: DropRecord) -> Bool {
+    func waits(_ record: DropRecord) -> Bool {
         !record.state.isFinal && !book.isPortrait(record.path) && !book.ownership.isParked(record.account)
     }
 }

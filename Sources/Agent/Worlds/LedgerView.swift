@@ -5,12 +5,23 @@ import UploadCore
 
 /// The ledger's content, including changes that are not durable yet.
 struct LedgerView: Sendable {
-    /// Keeps the error of a read.
+    /// Keeps what went wrong in reads.
     final class Trouble: Sendable {
         private let error = Mutex<LedgerError?>(nil)
+        private let lost = Mutex<[ContentKey]>([])
 
         func note(_ error: LedgerError) { self.error.withLock { $0 = error } }
         func take() -> LedgerError? { error.withLock { $0.take() } }
+
+        /// Records that an upload of the queue can't be read.
+        func note(lost key: ContentKey) { lost.withLock { $0.append(key) } }
+        /// Removes and returns the contents whose uploads can't be read.
+        func takeLost() -> [ContentKey] {
+            lost.withLock { lost in
+                defer { lost = [] }
+                return lost
+            }
+        }
     }
 
     let ledger: Ledger
@@ -34,6 +45,24 @@ struct LedgerView: Sendable {
         asked { () throws(LedgerError) in
             try ledger.forEachDrop(
                 within: directory,
+                { record in
+                    if !unsaved.covers(record.path) { body(record) }
+                    return true
+                }, damaged: logDamage)
+        }
+    }
+
+    /// Returns some hundred records, in no particular order. The first page includes all pending changes.
+    func page(from position: DropPosition) throws(LedgerError) -> (drops: [DropRecord], next: DropPosition?) {
+        let stored = try ledger.drops(from: position, damaged: logDamage)
+        let records = stored.drops.filter { !unsaved.covers($0.path) }
+        return ((position == .first ? unsaved.records : []) + records, stored.next)
+    }
+
+    func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void) {
+        for record in unsaved.records where record.isNeededAtStart { body(record) }
+        asked { () throws(LedgerError) in
+            try ledger.forEachDropNeededAtStart(
                 { record in
                     if !unsaved.covers(record.path) { body(record) }
                     return true
@@ -76,7 +105,10 @@ struct LedgerView: Sendable {
     func queue(after place: QueuePlace, atMost count: Int) throws(LedgerError) -> (
         uploads: [UploadRecord], next: QueuePlace?
     ) {
-        let stored = try ledger.uploads(after: place, atMost: count, damaged: logDamage)
+        let stored = try ledger.uploads(after: place, atMost: count) { error in
+            logDamage(error)
+            if let key = error.upload { trouble.note(lost: key) }
+        }
         let end = stored.count < count ? nil : stored.last?.place
         let fresh = unsaved.uploads.filter { $0.place > place && $0.place <= end ?? $0.place }
         let rest = stored.filter { unsaved.upload(of: $0.key) == nil }
@@ -84,7 +116,8 @@ struct LedgerView: Sendable {
         return (uploads, end)
     }
 
-    private func logDamage(_ error: LedgerError) {
+    /// Logs that a record is unreadable. The agent continues without it.
+    func logDamage(_ error: LedgerError) {
         logger.error("a record of the ledger is damaged", metadata: ["reason": "\(error)"])
     }
 

@@ -26,6 +26,8 @@ struct PathWorld: PathFacts {
         stored.forEachRecord(within: directory, body)
     }
 
+    func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void) { stored.forEachRecordNeededAtStart(body) }
+
     func anyStoredRecord(of key: ContentKey) -> DropRecord? {
         stored.asked { () throws(LedgerError) in try stored.anyRecord(of: key) }
     }
@@ -33,16 +35,13 @@ struct PathWorld: PathFacts {
     func confirmation(of key: ContentKey) -> Confirmation? { stored.confirmation(of: key) }
 
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool {
-        do throws(LedgerError) {
+        stored.asked { () throws(LedgerError) in
             if !unsaved.covers(path) { _ = try ledger.drop(at: path) }
             guard let key else { return true }
             if unsaved.confirmation(of: key) == nil { _ = try ledger.confirmation(of: key, scope: stored.scope) }
             if hasBacklog, !isHeld(key) { _ = try stored.upload(of: key) }
             return true
-        } catch {
-            stored.trouble.note(error)
-            return false
-        }
+        } ?? false
     }
 
     // MARK: Sidecars

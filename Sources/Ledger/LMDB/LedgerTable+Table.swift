@@ -16,6 +16,7 @@ extension LedgerTable {
         case .parked: 9
         case .directories: 10
         case .queue: 11
+        case .start: 12
         }
     }
 }

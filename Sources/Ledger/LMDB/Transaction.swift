@@ -64,6 +64,26 @@ extension ReadTransaction {
         return (entries, next)
     }
 
+    /// Returns a table's first and last key; nil if the table is empty.
+    func ends(of table: Table) throws(LMDBError) -> (first: [UInt8], last: [UInt8])? {
+        var cursor: OpaquePointer?
+        try LMDBError.check(mdb_cursor_open(handle, tables[table.index], &cursor), "mdb_cursor_open", table.name)
+        defer { mdb_cursor_close(cursor) }
+        var ends: [[UInt8]] = []
+        for end in [MDB_FIRST, MDB_LAST] {
+            var key = MDB_val()
+            var value = MDB_val()
+            let code = mdb_cursor_get(cursor, &key, &value, end)
+            if code == MDB_NOTFOUND { return nil }
+            try LMDBError.check(code, "mdb_cursor_get", table.name)
+            ends.append(Array(key.bytes))
+        }
+        return (ends[0], ends[1])
+    }
+
+    /// Returns the number of a table's entries.
+    func count(of table: Table) throws(LMDBError) -> Int { try statistics(tables[table.index]).ms_entries }
+
     /// Whether all tables are empty.
     var isEmpty: Bool {
         get throws(LMDBError) {

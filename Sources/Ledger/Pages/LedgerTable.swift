@@ -25,4 +25,6 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case directories
     /// The places of all uploads in the queue: by order and content key. The values hold only a checksum.
     case queue
+    /// The drops that a start reads: by their keys in `drops`. The values hold only a checksum.
+    case start
 }

@@ -55,7 +55,9 @@ extension PathEvent {
             .retirement(let path, _):
             [path]
         case .renamed(let old, let new): [old, new]
-        case .scanned, .mountLost, .mounted, .outboxLost, .outboxBack, .descriptionMissing, .descriptionFound, .tick: []
+        case .scanned, .compared, .mountLost, .mounted, .outboxLost, .outboxBack, .descriptionMissing,
+            .descriptionFound, .tick:
+            []
         }
     }
 }

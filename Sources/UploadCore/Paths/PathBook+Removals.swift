@@ -91,7 +91,8 @@ extension PathBook {
         add(.reportWhenDurable(path))
     }
 
-    /// Handles the end of a full scan: known files that were not found are leaving; expired records are forgotten.
+    /// Handles the end of a full scan: files under way that were not found are leaving. `compared` follows for the
+    /// paths that only the ledger holds.
     mutating func scanned(_ findings: any ScanFindings) {
         hasScanned = true
         guard !outboxIsLost else { return }
@@ -99,23 +100,23 @@ extension PathBook {
         for (path, record) in drops where !names.isLeaving(path) && !findings.contains(path) {
             names.leaves(path, file: record.identity, now: now.monotonic)
         }
-        var missed: [DropRecord] = []
-        var stale: [DropRecord] = []
-        facts.forEachStoredRecord(within: .root) { record in
-            guard drops[record.path] == nil, !findings.contains(record.path) else { return }
-            if !record.state.isFinal || !record.outlivesFile || record.mayStandElsewhere {
-                missed.append(record)
-            } else if record.isOver(at: now.wall, retention: rules.retention) {
-                stale.append(record)
-            }
-        }
-        for record in missed where !names.isLeaving(record.path) && !retirement.covers(record.path) {
-            names.leaves(record.path, file: record.identity, now: now.monotonic)
-        }
-        for record in stale { forget(record) }
         if isRecovering, findings.isWhole {
             isRecovering = false
             add(.recovered)
+        }
+    }
+
+    /// Compares records of the ledger with a full scan: files that were not found are leaving; expired records are
+    /// forgotten.
+    mutating func compare(_ records: [DropRecord], with findings: any ScanFindings) {
+        guard !outboxIsLost else { return }
+        for record in records where drops[record.path] == nil && !findings.contains(record.path) {
+            if !record.state.isFinal || !record.outlivesFile || record.mayStandElsewhere {
+                guard !names.isLeaving(record.path), !retirement.covers(record.path) else { continue }
+                names.leaves(record.path, file: record.identity, now: now.monotonic)
+            } else if record.isOver(at: now.wall, retention: rules.retention) {
+                forget(record)
+            }
         }
     }
 

@@ -93,8 +93,10 @@ extension PathBook {
 
     /// Assigns to an account the files that arrived while nobody was signed in.
     ///
+    /// - Parameter isOther: whether the last run worked for another account, or for none. Records of that time may name no
+    ///   account at all.
     /// - Returns: the changes to the ledger.
-    package mutating func giveNobodys(to account: String, facts: any PathFacts) -> [LedgerWrite] {
+    package mutating func giveNobodys(to account: String, isOther: Bool, facts: any PathFacts) -> [LedgerWrite] {
         var writes: [LedgerWrite] = []
         for var record in drops.values where ownership.owner(record.account) == nil {
             record.account = account
@@ -102,13 +104,18 @@ extension PathBook {
             if record.key != nil { writes.append(.drop(record)) }
         }
         guard facts.hasBacklog else { return writes }
-        facts.forEachStoredRecord(within: .root) { stored in
+        let give = { (stored: DropRecord) in
             guard !stored.state.isFinal, drops[stored.path] == nil, ownership.owner(stored.account) == nil else {
                 return
             }
             var record = stored
             record.account = account
             writes.append(.drop(record))
+        }
+        if isOther {
+            facts.forEachStoredRecord(within: .root, give)
+        } else {
+            facts.forEachRecordNeededAtStart(give)
         }
         return writes
     }

@@ -146,6 +146,7 @@ package struct PathBook: Sendable {
             names.stays(new)
             move(old, to: new)
         case .scanned(let findings): scanned(findings)
+        case .compared(let records, let findings): compare(records, with: findings)
         case .mountLost(let path):
             lostMounts.insert(path)
             names.forgetDepartures(within: path)
@@ -273,6 +274,7 @@ private struct NoFacts: PathFacts {
     func look(at path: RelativePath) -> FileLook { .unknown }
     func storedRecord(of path: RelativePath) -> DropRecord? { nil }
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {}
+    func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void) {}
     var hasBacklog: Bool { false }
     func isHeld(_ key: ContentKey) -> Bool { false }
     func confirmation(of key: ContentKey) -> Confirmation? { nil }

@@ -16,6 +16,8 @@ package enum PathEvent: Sendable {
     case renamed(RelativePath, to: RelativePath)
     /// A full scan ended.
     case scanned(any ScanFindings)
+    /// Records of the ledger, for a comparison with a full scan that ended before.
+    case compared([DropRecord], with: any ScanFindings)
     /// A file system below the outbox is no longer mounted.
     case mountLost(RelativePath)
     /// A file system was mounted below the outbox. If it is a different one, the posts in `descriptions` are elsewhere.

@@ -7,6 +7,9 @@ package protocol PathFacts: Sendable {
     /// Calls `body` with each record of the ledger at or below a directory, including pending changes, in no particular
     /// order.
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void)
+    /// Calls `body` with each record of the ledger that the agent must know from its start, including pending changes,
+    /// in no particular order.
+    func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void)
     /// Returns the server's confirmation of a content.
     func confirmation(of key: ContentKey) -> Confirmation?
     /// Returns whether `storedRecord` of a path and, if a key is given, `confirmation` of that content can be answered.
@@ -77,4 +80,6 @@ package protocol ScanFindings: Sendable {
     func found(_ path: RelativePath) -> Bool
     /// Whether the scan was complete: it listed every directory, and every file system was mounted.
     var isWhole: Bool { get }
+    /// The number of files found whose present content the ledger knew, or whose rejection.
+    var knownCount: Int { get }
 }

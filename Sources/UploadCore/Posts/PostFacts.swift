@@ -11,8 +11,8 @@ package protocol PostFacts: Sendable {
     func record(of path: RelativePath) -> DropRecord?
     /// Returns the paths in a directory that the path book holds, in no particular order.
     func onTheirWay(within directory: RelativePath) -> [RelativePath]
-    /// Calls `body` with the present record of every path, in no particular order.
-    func forEachRecord(_ body: (DropRecord) -> Void)
+    /// Calls `body` with the present record of every path at or below a directory, in no particular order.
+    func forEachRecord(within directory: RelativePath, _ body: (DropRecord) -> Void)
     /// Returns the records of all paths with a content; nil if the ledger can't be read.
     func records(of key: ContentKey) -> [DropRecord]?
     /// Whether the user paused this path itself.
@@ -48,9 +48,9 @@ extension BookedPostFacts {
 
     package func onTheirWay(within directory: RelativePath) -> [RelativePath] { book.drops.paths(within: directory) }
 
-    package func forEachRecord(_ body: (DropRecord) -> Void) {
-        for record in book.drops.values { body(record) }
-        paths.forEachStoredRecord(within: .root) { if book.drops[$0.path] == nil { body($0) } }
+    package func forEachRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {
+        for path in book.drops.paths(within: directory) { if let record = book.drops[path] { body(record) } }
+        paths.forEachStoredRecord(within: directory) { if book.drops[$0.path] == nil { body($0) } }
     }
 
     package func isPausedByUser(_ record: DropRecord) -> Bool { book.isPaused(record) }
@@ -81,7 +81,7 @@ struct NoPostFacts: PostFacts {
     func isIgnored(_ path: RelativePath) -> Bool { false }
     func record(of path: RelativePath) -> DropRecord? { nil }
     func onTheirWay(within directory: RelativePath) -> [RelativePath] { [] }
-    func forEachRecord(_ body: (DropRecord) -> Void) {}
+    func forEachRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {}
     func records(of key: ContentKey) -> [DropRecord]? { nil }
     func isPausedByUser(_ record: DropRecord) -> Bool { false }
     func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { nil }

@@ -63,9 +63,13 @@ extension Posts {
     mutating func start() {
         if book.isEmpty { return }
         var events: [RelativePath: [RelativePath: SourceEvent]] = [:]
-        facts.forEachRecord { record in
-            guard let directory = directory(of: record), let name = record.path.relative(to: directory) else { return }
-            events[directory, default: [:]][name] = SourceEvent(record, name)
+        for directory in book.directories {
+            facts.forEachRecord(within: directory) { record in
+                guard self.directory(of: record) == directory, let name = record.path.relative(to: directory) else {
+                    return
+                }
+                events[directory, default: [:]][name] = SourceEvent(record, name)
+            }
         }
         for directory in book.directories {
             guard let record = book[directory]?.record else { continue }

@@ -72,6 +72,13 @@ extension DropRecord {
     /// Whether the user cancelled the file. A rename does not change this.
     public var isCancelledByUser: Bool { state == .cancelled && error?.code == "cancelled" }
 
+    /// Whether the agent must know the path from its start, before the queue or a scan leads to the path: the user's wish
+    /// applies to it, it has no owner, or no upload leads to it.
+    package var isNeededAtStart: Bool {
+        if state == .paused || isCancelledByUser || !flags.isEmpty { return true }
+        return !state.isFinal && (state != .queued || key == nil || account == Ownership.nobody)
+    }
+
     /// Whether the file was cancelled only because of its removal. If the file reappears, the agent accepts it again.
     public var wasRemoved: Bool { state == .cancelled && error?.code == "removed" }
 }

@@ -21,6 +21,9 @@ struct RestorationTests {
     private let trouble = LedgerView.Trouble()
     private let key = ContentKey(high: 1, low: 1)
     private let other = ContentKey(high: 2, low: 2)
+    private let third = ContentKey(high: 3, low: 3)
+    private let others = LedgerWrite.setting(LedgerSetting.others, [1])
+    private let noOthers = LedgerWrite.setting(LedgerSetting.others, nil)
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     init() throws {
@@ -32,17 +35,11 @@ struct RestorationTests {
 
     private func scope(_ account: String) -> RemoteScope { RemoteScope("\(Self.server) \(account)") }
 
-    /// What a restoration found.
-    private struct Found {
-        var restoration: Restoration
-        var steps: [Restoration.Step]
-    }
-
     /// Stores writes in the ledger, as the last run, and restores them.
     private func restore(
         _ writes: [LedgerWrite] = [], account: String = "anna", server: String = Self.server,
         rules: IntakeRules = Self.rules
-    ) async throws -> Found {
+    ) async throws -> Restoration {
         await ledger.commit(writes)
         let scope = RemoteScope("\(server) \(account)")
         let files = OutboxFiles(root: place.path("outbox"))
@@ -59,10 +56,9 @@ struct RestorationTests {
         var restoration = try Restoration(
             core, try settings(account, server: scope.server, rules: rules), acknowledgements: acknowledgements,
             now: clock.now)
-        var steps: [Restoration.Step] = []
-        restoration.restoreDrops { steps.append($0) }
+        restoration.restoreDrops()
         try restoration.restoreUploads()
-        return Found(restoration: restoration, steps: steps)
+        return restoration
     }
 
     private static let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [])
@@ -110,17 +106,16 @@ struct RestorationTests {
         let writes: [LedgerWrite] =
             try lastRun + [.drop(drop("a", .queued, key)), .drop(drop("b", .queued, key)), .upload(upload(key))]
         let found = try await restore(writes)
-        #expect(found.restoration.core.machine.hasBacklog)
-        #expect(found.restoration.core.machine.keys.isEmpty)
-        #expect(found.restoration.core.book.drops.isEmpty)
-        #expect(found.restoration.writes == [])
-        #expect(found.steps.isEmpty)
-        var machine = found.restoration.core.machine
+        #expect(found.core.machine.hasBacklog)
+        #expect(found.core.machine.keys.isEmpty)
+        #expect(found.core.book.drops.isEmpty)
+        #expect(found.writes == [])
+        var machine = found.core.machine
         let stored = LedgerView(
             ledger: ledger, unsaved: Unsaved(), scope: scope("anna"), trouble: trouble, logger: logger)
         _ = machine.handle(
             [.tick], now: HandClock().now,
-            stored: BacklogWorld(stored: stored, book: found.restoration.core.book, posts: found.restoration.core.posts)
+            stored: BacklogWorld(stored: stored, book: found.core.book, posts: found.core.posts)
         )
         #expect(machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
         #expect(!machine.hasBacklog)
@@ -132,7 +127,7 @@ struct RestorationTests {
             try lastRun + [
                 .drop(drop("a", .queued, key)), .drop(drop("b", .paused, key)), .upload(upload(key)),
             ]
-        let found = try await restore(writes).restoration
+        let found = try await restore(writes)
         #expect(found.core.machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
         #expect(found.core.machine.isPaused(try path("a"), of: key) == false)
         #expect(found.core.machine.isPaused(try path("b"), of: key) == true)
@@ -149,7 +144,7 @@ struct RestorationTests {
         _ = acknowledgements.append([
             AcknowledgementLog.Entry(fragment: 1, of: record), AcknowledgementLog.Entry(fragment: 0, of: former),
         ])
-        let found = try await restore(lastRun + [.drop(drop("a", .queued, key)), .upload(record)]).restoration
+        let found = try await restore(lastRun + [.drop(drop("a", .queued, key)), .upload(record)])
         #expect(found.core.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
         guard case .fragments(key, _)? = found.writes.first, found.writes.count == 1 else {
             Issue.record("\(found.writes)")
@@ -157,18 +152,43 @@ struct RestorationTests {
         }
     }
 
-    @Test("hashes a path again that has no upload")
+    @Test("hashes a path again that has no upload, if it reads all paths")
     func startsOver() async throws {
-        let found = try await restore(lastRun + [.drop(drop("a", .queued, key))]).restoration
+        let writes: [LedgerWrite] = try lastRun + [.drop(drop("a", .queued, key)), others]
+        let found = try await restore(writes)
         let record = try #require(found.core.book.drops[try path("a")])
         #expect(record.key == nil)
         #expect(record.state == .settling)
-        #expect(found.writes == [.forgetDrop(try path("a"))])
+        #expect(found.writes == [noOthers, .forgetDrop(try path("a"))])
+    }
+
+    @Test("reads only the paths that nothing leads to, those of profile pictures and those of posts")
+    func needed() async throws {
+        var cancelled = try drop("cancelled", .cancelled, other)
+        cancelled.error = .cancelledByUser
+        var early = try drop("early", .settling)
+        early.flags = .first
+        let records = try [
+            drop("a", .queued, key), drop("done", .done, other), drop("paused", .paused, key), cancelled, early,
+            drop("portrait/a", .queued, other), drop("portrait/old", .done, other), drop("trip/a", .queued, third),
+            drop("trip/b", .done, other),
+        ]
+        let post = SourceRecord(
+            id: "1", directory: try path("trip"), account: "anna", stage: .draft, acceptedAt: WallTime(milliseconds: 1))
+        let writes: [LedgerWrite] =
+            try lastRun + records.map { .drop($0) } + [.upload(upload(key)), .upload(upload(third)), .source(post)]
+        let found = try await restore(writes)
+        #expect(
+            found.core.book.drops.keys.sorted()
+                == [try path("a"), try path("early"), try path("paused"), try path("portrait/a"), try path("trip/a")])
+        #expect(found.core.machine.keys.sorted() == [key, third])
+        #expect(!found.core.book.wishIndex.paths(of: other).isEmpty)
+        #expect(found.writes == [])
     }
 
     @Test("leaves a profile picture to its service")
     func portrait() async throws {
-        let found = try await restore(lastRun + [.drop(drop("portrait/a", .queued, key))]).restoration
+        let found = try await restore(lastRun + [.drop(drop("portrait/a", .queued, key))])
         #expect(found.core.book.drops[try path("portrait/a")]?.key == key)
         #expect(found.core.machine.waiters(of: key).isEmpty)
         #expect(found.writes == [])
@@ -179,13 +199,13 @@ struct RestorationTests {
     @Test("parks the upload of another account, and resumes it for its owner")
     func parks() async throws {
         let writes: [LedgerWrite] = try lastRun + [.drop(drop("a", .queued, key)), .upload(upload(key))]
-        let parking = try await restore(writes, account: "ben").restoration
-        #expect(parking.writes == [.park(key)])
+        let parking = try await restore(writes, account: "ben")
+        #expect(parking.writes == [others, .park(key)])
         #expect(parking.core.machine.record(of: key) == nil)
         #expect(parking.core.parked.entry(for: try path("a"))?.record == upload(key))
-        #expect(try await restore(parking.writes, account: "ben").restoration.writes == [])
-        let back = try await restore().restoration
-        #expect(back.writes == [.unpark(key, scope("anna"))])
+        #expect(try await restore(parking.writes, account: "ben").writes == [])
+        let back = try await restore()
+        #expect(back.writes == [noOthers, .unpark(key, scope("anna"))])
         #expect(Array(back.core.machine.waiters(of: key)) == [try path("a")])
     }
 
@@ -195,53 +215,21 @@ struct RestorationTests {
         _ = acknowledgements.append([AcknowledgementLog.Entry(fragment: 1, of: record)])
         let parking = try await restore(
             lastRun + [.drop(drop("a", .queued, key)), .upload(record)], account: "ben"
-        ).restoration
+        )
         #expect(parking.core.parked.entry(for: try path("a"))?.acknowledged.count == 1)
         acknowledgements.clear()
-        let back = try await restore(parking.writes).restoration
+        let back = try await restore(parking.writes)
         #expect(back.core.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
     }
 
     @Test("drops a parked upload that no path waits for")
     func unwantedParked() async throws {
         let writes: [LedgerWrite] = [.upload(upload(key)), .park(key)]
-        let found = try await restore(writes, account: "ben").restoration
+        let found = try await restore(writes, account: "ben")
         #expect(found.writes == [.forgetParked(key, scope("anna"))])
     }
 
     // MARK: Final states
-
-    @Test("checks sidecars and examinations of ended paths")
-    func ended() async throws {
-        var moved = try drop("Sent/b", .done, other)
-        moved.disposal = .moved(from: try path("b"))
-        var trace = try drop("c", .done, other)
-        trace.disposal = .movedAway(to: try path("Sent/c"))
-        let done = try drop("a", .done, key)
-        let steps = try await restore(lastRun + [.drop(done), .drop(moved), .drop(trace)]).steps
-        let expected: [Restoration.Step] = [
-            .repairSidecar(done), .examine(done), .repairSidecar(moved), .examine(moved),
-            .removeSidecar(try path("b")), .examine(trace),
-        ]
-        #expect(steps.count == expected.count)
-        for step in expected { #expect(steps.contains(step), "\(step)") }
-    }
-
-    @Test("keeps the sidecar at a moved file's old place if another file is there")
-    func reused() async throws {
-        var moved = try drop("Sent/b", .done, other)
-        moved.disposal = .moved(from: try path("b"))
-        let again = try drop("b", .done, key)
-        let steps = try await restore(lastRun + [.drop(moved), .drop(again)]).steps
-        #expect(!steps.contains(.removeSidecar(try path("b"))))
-    }
-
-    @Test("repairs no sidecar while another directory is in the outbox's place")
-    func otherOutbox() async throws {
-        let done = try drop("a", .done, key)
-        let steps = try await restore(lastRun + [.drop(done), .setting(LedgerSetting.outbox, [1])]).steps
-        #expect(steps == [.examine(done)])
-    }
 
     @Test("forgets the outcomes of another server, except cancellations")
     func otherServer() async throws {
@@ -249,19 +237,17 @@ struct RestorationTests {
         cancelled.error = .cancelledByUser
         let writes: [LedgerWrite] = try lastRun + [.drop(drop("a", .done, key)), .drop(cancelled)]
         let found = try await restore(writes, server: "test http://other")
-        #expect(found.restoration.writes == [.forgetDrop(try path("a"))])
-        #expect(found.steps == [.repairSidecar(cancelled), .examine(cancelled)])
+        #expect(found.writes == [.forgetDrop(try path("a"))])
     }
 
     @Test("judges rejected files again if the rules changed, and only then")
     func rules() async throws {
         let rejected = try drop("a", .rejected)
         let writes: [LedgerWrite] = try lastRun + [.drop(rejected)]
-        #expect(try await restore(writes).restoration.writes == [])
+        #expect(try await restore(writes).writes == [])
         let stricter = IntakeRules(mediaOnly: true, maxFileSize: 1 << 30, ignore: [])
         let found = try await restore(rules: stricter)
-        #expect(found.restoration.writes == [.forgetDrop(rejected.path)])
-        #expect(found.steps == [])
+        #expect(found.writes == [.forgetDrop(rejected.path)])
     }
 
     // MARK: Removals and settings
@@ -273,7 +259,7 @@ struct RestorationTests {
                 .setting(UploadMachine.removalSetting("8"), Array(scope("anna").description.utf8)),
                 .setting(UploadMachine.removalSetting("9"), Array(scope("ben").description.utf8)),
             ]
-        var machine = try await restore(writes).restoration.core.machine
+        var machine = try await restore(writes).core.machine
         let actions = machine.handle([.tick], now: HandClock().now)
         let removed = actions.compactMap { if case .remove(_, let ids) = $0 { ids } else { nil } }
         #expect(removed == [["8"]])

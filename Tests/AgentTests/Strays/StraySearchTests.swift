@@ -137,6 +137,7 @@ struct StraySearchOnDiskTests {
                 sidecars: sidecars, files: files, rules: IntakeRules(mediaOnly: false, maxFileSize: 1, ignore: []),
                 ledger: ledger, reader: SerialThread(name: "reader"), logger: logger),
             report: { continuation.yield($0) })
+        search.mayLeaveFormerPlace = true
     }
 
     private func next() async throws -> StraySearch.News { try #require(await news.first { _ in true }) }
@@ -180,6 +181,11 @@ struct StraySearchOnDiskTests {
         let former = place.path("former")
         try FileManager.default.createDirectory(atPath: former, withIntermediateDirectories: true)
         await ledger.commit([.setting(LedgerSetting.sidecarRoot, Array(former.utf8))])
+        search.mayLeaveFormerPlace = false
+        search.begin(FixedFacts())
+        #expect(search.handle(try await next(), FixedFacts()) == [])
+        #expect(FileManager.default.fileExists(atPath: former), "sidecars may still be missing at the present place")
+        search.mayLeaveFormerPlace = true
         search.begin(FixedFacts())
         #expect(search.handle(try await next(), FixedFacts()) == [])
         guard case .leftFormerPlace = try await next() else {

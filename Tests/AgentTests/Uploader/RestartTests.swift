@@ -1,12 +1,12 @@
 import AgentTestSupport
 import FileWatch
 import Foundation
-import Ledger
 import TestSupport
 import Testing
 import UploadCore
 
 @testable import Agent
+@testable import Ledger
 
 @Suite("Uploader: restarts")
 struct UploaderRestartTests {
@@ -60,6 +60,48 @@ struct UploaderRestartTests {
         let second = try await Bench(place: first.place, remote: first.remote)
         await second.uploader.stop()
         #expect(try second.status("a.outbox.json") == before)
+    }
+
+    @Test("catches up after a kill, and has nothing to catch up on after an orderly end")
+    func caughtUp() async throws {
+        let first = try await Bench()
+        #expect(try first.ledger.setting(LedgerSetting.caughtUp) == nil)
+        try await first.drop("a", content(1))
+        try await first.ends("a", .done)
+        try await Poll.until("the first run to have caught up") { await first.uploader.isCaughtUp }
+        await first.uploader.stop(patience: .seconds(150))
+        #expect(try first.ledger.setting(LedgerSetting.caughtUp) != nil)
+        await first.kill()
+        let second = try await Bench(place: first.place, remote: first.remote)
+        #expect(try second.ledger.setting(LedgerSetting.caughtUp) == nil)
+        #expect(await second.uploader.isCaughtUp)
+        await second.kill()
+        try FileManager.default.removeItem(atPath: "\(first.outbox)/a.outbox.json")
+        let third = try await Bench(place: first.place, remote: first.remote)
+        try await third.ends("a", .done)
+        await third.kill()
+    }
+
+    @Test("hashes a file again whose upload can't be read")
+    func lostUpload() async throws {
+        let remote = ScriptedRemote()
+        remote.hold(.send)
+        let first = try await Bench(remote: remote)
+        try await first.drop("a", content(1))
+        try await first.until("a", is: .uploading)
+        let key = try #require(try first.ledger.drop(at: try first.path("a"))?.key)
+        await first.kill()
+        remote.release()
+        // Its place in the queue stays.
+        let environment = try Environment(
+            path: first.place.path("state/ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue),
+            mapSize: 64 << 20)
+        try environment.write { transaction throws(LMDBError) in
+            try transaction.put(LedgerTable.uploads.table, LedgerKeys.content(key), [1, 2, 3])
+        }
+        environment.close()
+        let second = try await Bench(place: first.place, remote: remote)
+        try await second.ends("a", .done)
     }
 
     @Test("starts over with another server")
@@ -177,6 +219,7 @@ struct UnsavedTests {
 private struct Findings: ScanFindings {
     var isEverything: Bool
     var isWhole: Bool { true }
+    var knownCount: Int { 0 }
 
     func contains(_ path: RelativePath) -> Bool { isEverything }
     func found(_ path: RelativePath) -> Bool { isEverything }

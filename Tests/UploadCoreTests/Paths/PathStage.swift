@@ -238,6 +238,7 @@ struct PathStage {
         }
         handle(.scanned(findings))
         handle(posts: .scanned(findings))
+        handle(.compared(ledger.values.sorted { $0.path < $1.path }, with: findings))
     }
 
     mutating func hash(_ index: Int = 0) {
@@ -462,6 +463,10 @@ struct PathStageFacts: PathFacts {
         for (path, record) in ledger.sorted(by: { $0.key < $1.key }) where path.isWithin(directory) { body(record) }
     }
 
+    func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void) {
+        forEachStoredRecord(within: .root) { if $0.isNeededAtStart { body($0) } }
+    }
+
     func anyStoredRecord(of key: ContentKey) -> DropRecord? { ledger.values.first { $0.key == key } }
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key] }
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool { true }
@@ -479,6 +484,7 @@ struct PathStageFacts: PathFacts {
 struct PathFindings: ScanFindings {
     var paths: Set<RelativePath>
     var isWhole: Bool { true }
+    var knownCount: Int { 0 }
 
     func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
     func found(_ path: RelativePath) -> Bool { paths.contains(path) }

@@ -153,7 +153,7 @@ struct PostStageFacts: BookedPostFacts {
     func isIgnored(_ path: RelativePath) -> Bool { false }
     func records(of key: ContentKey) -> [DropRecord]? {
         var records: [DropRecord] = []
-        forEachRecord { if $0.key == key { records.append($0) } }
+        forEachRecord(within: .root) { if $0.key == key { records.append($0) } }
         return records
     }
     func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { waiters[key]?[path] }

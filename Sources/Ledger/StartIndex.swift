@@ -1,0 +1,68 @@
+import UploadCore
+
+/// The index of the drops that the agent must know from its start (`DropRecord.isNeededAtStart`), so that a start reads
+/// these few and not all.
+///
+/// The key of an entry is the drop's key in `drops`.
+enum StartIndex {
+    private static let table = LedgerTable.start.table
+
+    /// Adds or removes a drop after a change of its record.
+    ///
+    /// - Parameters:
+    ///   - former: the record until now; nil if there was none, a failure if the record was damaged.
+    ///   - present: the new record; nil if the drop is removed.
+    static func update(
+        _ slot: [UInt8], from former: Result<DropRecord, LedgerError>?, to present: DropRecord?,
+        in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        let isNeeded = present?.isNeededAtStart ?? false
+        let wasNeeded = former.map { (try? $0.get().isNeededAtStart) ?? !isNeeded } ?? false
+        if isNeeded == wasNeeded { return }
+        if isNeeded { try add(slot, in: transaction) } else { try transaction.remove(table, slot) }
+    }
+
+    /// Adds a drop.
+    static func add(_ slot: [UInt8], in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        var encoder = RecordEncoder()
+        StartEntry().encode(into: &encoder, key: slot)
+        try transaction.put(table, slot, encoder.bytes)
+    }
+
+    /// Adds every drop of the ledger that is needed.
+    static func build(in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        var next: [UInt8]? = []
+        while let start = next {
+            let page = try transaction.reading.page(of: LedgerTable.drops.table, from: start) { slot, value in
+                (slot: slot, isNeeded: (try? DropRecord.decode(value, key: slot).get().isNeededAtStart) ?? false)
+            }
+            for entry in page.entries where entry.isNeeded { try add(entry.slot, in: transaction) }
+            next = page.next
+        }
+    }
+
+    /// Returns some of the drops.
+    ///
+    /// - Parameter start: the first key to read.
+    /// - Returns: the records, and the key to read next; nil at the end.
+    static func page(
+        from start: [UInt8], in transaction: borrowing ReadTransaction
+    ) throws(LMDBError) -> (drops: [Result<DropRecord, LedgerError>], next: [UInt8]?) {
+        let page = try transaction.page(of: table, from: start) { slot, _ in slot }
+        var drops: [Result<DropRecord, LedgerError>] = []
+        for slot in page.entries {
+            let record = try transaction.get(LedgerTable.drops.table, slot) { DropRecord.decode($0, key: slot) }
+            if let record { drops.append(record) }
+        }
+        return (drops, page.next)
+    }
+}
+
+/// The value of an entry: its checksum covers the key and so detects a flipped bit in the key.
+private struct StartEntry: StoredRecord {
+    static var table: LedgerTable { .start }
+
+    func encodeFields(into encoder: inout RecordEncoder) {}
+
+    static func decodeFields(from decoder: inout RecordDecoder) -> StartEntry? { StartEntry() }
+}

@@ -240,6 +240,7 @@ struct RunningAgent: Service {
     ) throws(AgentFailure) -> FileWatch {
         let rules = IntakeRules(configuration)
         let own = PrivateDirectories(configuration)
+        let portraits = RelativePath(configuration.portrait.folder) ?? .root
         let options = FileWatch.Options(
             settle: configuration.intake.settle, rescan: configuration.intake.rescan,
             expectedRoot: try? outbox.open().status(),
@@ -249,7 +250,10 @@ struct RunningAgent: Service {
                 // If the record can't be read, examine the file again.
                 guard let record = try? ledger.drop(at: path) else { return false }
                 return record.isJudged(for: FileIdentity(status))
-            })
+            },
+            // Posts ask for their files themselves.
+            isUrgent: { PostPlaces.directory(of: $0) != nil || portraits != .root && $0.isWithin(portraits) },
+            load: uploader.load)
         do {
             return try FileWatch(root: configuration.outbox, options: options) { events in
                 uploader.hear(events)

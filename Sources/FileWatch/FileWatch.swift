@@ -35,6 +35,10 @@ public final class FileWatch: Sendable {
         /// Returns true if the caller already handled this state of a name, regular file or not; a scan then skips
         /// the name.
         var isKnown: @Sendable (RelativePath, FileStatus) -> Bool
+        /// Returns true for a file to report at once, however high the load is.
+        var isUrgent: @Sendable (RelativePath) -> Bool
+        /// The files that the caller still works on. While there are too many, the watch defers new ones.
+        var load: IntakeLoad
 
         /// Creates options with the configuration file's defaults, ignoring no names and knowing no files.
         ///
@@ -47,7 +51,9 @@ public final class FileWatch: Sendable {
             expectedRoot: FileStatus? = nil,
             isPrivate: @escaping @Sendable (FileStatus) -> Bool = { _ in false },
             isIgnored: @escaping @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool = { _, _ in false },
-            isKnown: @escaping @Sendable (RelativePath, FileStatus) -> Bool = { _, _ in false }
+            isKnown: @escaping @Sendable (RelativePath, FileStatus) -> Bool = { _, _ in false },
+            isUrgent: @escaping @Sendable (RelativePath) -> Bool = { _ in false },
+            load: IntakeLoad = IntakeLoad(window: .max)
         ) {
             self.settle = settle
             self.rescan = rescan
@@ -57,6 +63,8 @@ public final class FileWatch: Sendable {
             self.isPrivate = isPrivate
             self.isIgnored = isIgnored
             self.isKnown = isKnown
+            self.isUrgent = isUrgent
+            self.load = load
         }
     }
 
@@ -94,6 +102,7 @@ public final class FileWatch: Sendable {
         self.handler = handler
         self.kernel = kernel
         mailbox = try Mailbox()
+        options.load.attach(mailbox.wakeup)
         monitor = try kernel.openMounts()
     }
 

@@ -16,6 +16,8 @@ struct ScanQueue {
         case verify
         /// A directory with incomplete events: lists this directory alone, skips known files.
         case poll
+        /// A directory with deferred files: lists this directory alone, skips known files.
+        case catchUp
     }
 
     struct Visit: Equatable {
@@ -27,14 +29,15 @@ struct ScanQueue {
     struct Listing {
         var visit: Visit
         var directory: Directory
-        var entries: [Directory.Entry]
-        var position = 0
+        var names: NameList
     }
 
     /// The listing in progress.
     var current: Listing?
     /// The full scan's findings so far; nil while no full scan is running.
     private(set) var summary: ScanSummary?
+    /// Set once the running full scan has listed all directories: the last request of deferred files to wait for.
+    private(set) var awaited: UInt64?
     /// Whether a full scan should start as soon as no other full scan is running.
     private(set) var isFullWanted = false
     /// When the next periodic full scan begins.
@@ -57,8 +60,9 @@ struct ScanQueue {
     /// Whether no directory is waiting or being listed.
     var isIdle: Bool { current == nil && visits.isEmpty && fullVisits.isEmpty }
 
-    /// Whether the queue has no work left: a full scan without remaining directories must still be finished.
-    var isAtRest: Bool { isIdle && summary == nil && !isFullWanted }
+    /// Whether the queue has no work left: a full scan without remaining directories must still be finished, unless it
+    /// waits for deferred files.
+    var isAtRest: Bool { isIdle && (summary == nil || awaited != nil) && !isFullWanted }
 
     mutating func push(_ id: WatchTree.ID, _ purpose: Purpose) {
         let visit = Visit(id: id, purpose: purpose)
@@ -80,20 +84,26 @@ struct ScanQueue {
     /// Requests a full scan.
     mutating func wantFull() { isFullWanted = true }
 
-    /// Begins a full scan if one is requested or due, and none is running.
+    /// Begins a full scan if one is requested or due, and none is running. A requested one also replaces a scan that
+    /// only waits for deferred files.
     mutating func beginFullIfDue(now: MonotonicTime) {
-        guard summary == nil, isFullWanted || nextFull <= now else { return }
+        guard summary == nil ? isFullWanted || nextFull <= now : isFullWanted && awaited != nil else { return }
         isFullWanted = false
+        awaited = nil
         began = now
         summary = ScanSummary()
         push(WatchTree.root, .full)
     }
 
+    /// Has the full scan wait for the deferred files it found, up to this request: a full scan ends when everything it
+    /// found is reported.
+    mutating func waitForDeferred(through request: UInt64) { if awaited == nil { awaited = request } }
+
     /// Ends the full scan.
     ///
     /// - Parameter pause: time until the next full scan.
     mutating func finishFull(now: MonotonicTime, pause: Duration) -> ScanSummary? {
-        defer { summary = nil }
+        defer { (summary, awaited) = (nil, nil) }
         nextFull = now + pause
         summary?.duration = now - began
         return summary

@@ -44,6 +44,8 @@ struct Settler {
         var isFiltered: Bool
         var hasWriterClosed: Bool
         var isMissing = false
+        /// Whether the file stays for longer than the quiet time, because of a possible writer.
+        var isHeldUp = false
         var pause: Duration
         var steady: (status: FileStatus, since: MonotonicTime)?
     }
@@ -54,6 +56,7 @@ struct Settler {
     private let unknownWriterWait: Duration
     private var entries = PathMap<Entry>()
     private var heap = DeadlineHeap<RelativePath>()
+    private var heldUp = 0
 
     init(settle: Duration, unknownWriterWait: Duration) {
         self.settle = settle
@@ -62,6 +65,10 @@ struct Settler {
 
     /// When the next look is due; the entry at this deadline may be outdated.
     var deadline: MonotonicTime? { heap.first }
+
+    /// How much the files count against the window of the watch. A file with a writer counts for an eighth: new files
+    /// need not wait until a program closes thousands of others.
+    var load: Int { entries.count - heldUp + heldUp / 8 }
 
     /// Whether the file is being settled.
     func contains(_ path: RelativePath) -> Bool { !entries.isEmpty && entries[path] != nil }
@@ -79,6 +86,7 @@ struct Settler {
         entry.pause = settle
         entry.steady = nil
         entry.isMissing = false
+        entry.isHeldUp = false
         let wasAnnounced = entry.isAnnounced
         switch cause {
         case .appeared:
@@ -158,9 +166,9 @@ struct Settler {
 
     /// Removes a path and everything below it.
     mutating func remove(_ path: RelativePath, isDirectory: Bool) {
-        entries[path] = nil
+        take(path)
         if !isDirectory || entries.isEmpty { return }
-        for key in entries.paths(within: path) { entries[key] = nil }
+        for key in entries.paths(within: path) { take(key) }
     }
 
     /// Renames the entry of a path, and for a directory every entry below it.
@@ -168,7 +176,7 @@ struct Settler {
         remove(new, isDirectory: isDirectory)
         let keys = isDirectory ? entries.paths(within: old) : [old]
         for key in keys {
-            guard var entry = entries.removeValue(forKey: key), let target = key.moved(from: old, to: new) else {
+            guard var entry = take(key), let target = key.moved(from: old, to: new) else {
                 continue
             }
             entry.queued = MonotonicTime(nanoseconds: .max)
@@ -181,10 +189,11 @@ struct Settler {
     mutating func removeAll() {
         entries = PathMap()
         heap = DeadlineHeap()
+        heldUp = 0
     }
 
     private mutating func finish(_ path: RelativePath, _ verdict: Verdict) -> Verdict {
-        entries[path] = nil
+        take(path)
         return verdict
     }
 
@@ -194,6 +203,7 @@ struct Settler {
         entry.due = now + entry.pause
         entry.steady = nil
         entry.isMissing = false
+        entry.isHeldUp = true
         store(entry, at: path)
         return .wait
     }
@@ -204,6 +214,7 @@ struct Settler {
         if entry.hasWriterClosed { return finish(path, .ready(status, unlessKnown: entry.isFiltered)) }
         var entry = entry
         entry.isMissing = false
+        entry.isHeldUp = true
         if let steady = entry.steady, steady.status.isUnchanged(status) {
             if now - steady.since >= unknownWriterWait {
                 return finish(path, .ready(status, unlessKnown: entry.isFiltered))
@@ -224,7 +235,17 @@ struct Settler {
             entry.queued = entry.due
             heap.push(path, at: entry.due)
         }
+        if entries[path]?.isHeldUp == true { heldUp -= 1 }
+        if entry.isHeldUp { heldUp += 1 }
         entries[path] = entry
+    }
+
+    /// Removes and returns an entry.
+    @discardableResult
+    private mutating func take(_ path: RelativePath) -> Entry? {
+        let entry = entries.removeValue(forKey: path)
+        if entry?.isHeldUp == true { heldUp -= 1 }
+        return entry
     }
 }
 

@@ -25,6 +25,8 @@ public struct WatchCounters: Equatable, Sendable {
     public internal(set) var watches = 0
     /// Number of polled directories for each reason.
     public internal(set) var polled: [PollReason: Int] = [:]
+    /// Number of directories with files that the watch reports once there is room.
+    var deferred = 0
     /// Number of missing mounts below the outbox.
     var lostMounts = 0
     /// Number of kernel events handled.

@@ -19,6 +19,9 @@ public enum WatchEvent: Equatable, Sendable {
     case renamed(from: RelativePath, to: RelativePath, isDirectory: Bool)
     /// A full scan ended.
     case scanned(ScanSummary)
+    /// Whether the watch defers new files, because its user works on too many others (``IntakeLoad``). Ends with
+    /// `false` once all of them are reported.
+    case deferring(Bool)
     /// The kernel dropped events; a full scan follows and makes up for them.
     case overflowed
     /// A kernel limit is reached: some directories cannot be watched and are polled, or events were lost. Reported

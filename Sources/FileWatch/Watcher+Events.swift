@@ -97,6 +97,10 @@ extension Watcher {
     }
 
     private func note(_ path: RelativePath, _ cause: Settler.Cause) {
+        if !settler.contains(path), mustDefer(path), let id = tree.find(path.parent) {
+            scans.count(path)
+            return deferFiles(of: id)
+        }
         if settler.note(path, cause, now: Self.now()) { tell(.seen(path)) }
     }
 

@@ -3,19 +3,27 @@ import SystemPackage
 import UploadCore
 
 extension Watcher {
-    /// Scans until the deadline.
+    /// Scans until the deadline, and reports deferred files in between.
     func scan(below root: Directory, until deadline: MonotonicTime) {
         while Self.now() < deadline {
+            let hasCaughtUp = catchUp(below: root)
             if scans.current != nil {
                 workOffSlice()
             } else if let visit = scans.pop() {
                 begin(visit, below: root)
-            } else if scans.summary != nil {
+            } else if isFullScanOver() {
                 return finishFullScan(below: root)
-            } else {
+            } else if !hasCaughtUp {
                 return
             }
         }
+    }
+
+    /// Whether the running full scan has listed all directories, and everything it found is reported.
+    private func isFullScanOver() -> Bool {
+        guard scans.summary != nil else { return false }
+        scans.waitForDeferred(through: deferred.last)
+        return scans.awaited.map(deferred.isDone) ?? false
     }
 
     private func finishFullScan(below root: Directory) {
@@ -44,26 +52,35 @@ extension Watcher {
         overflowsAtLastScan = counters.overflows
     }
 
-    /// Watches a directory before listing it, so that no change is missed in between.
     private func begin(_ visit: ScanQueue.Visit, below root: Directory) {
-        guard let path = tree.path(visit.id) else { return }
+        scans.current = open(visit, below: root)
+    }
+
+    /// Opens and lists a directory. Watches it before, so that no change is missed in between.
+    ///
+    /// - Returns: nil if the directory is gone, private or unreadable.
+    func open(_ visit: ScanQueue.Visit, below root: Directory) -> ScanQueue.Listing? {
+        guard let path = tree.path(visit.id) else { return nil }
         do {
             let directory = try root.directory(path.bytes)
             if visit.id != WatchTree.root, options.isPrivate(try FileStatus(of: directory.rawValue)) {
-                return removeDirectory(visit.id)
+                removeDirectory(visit.id)
+                return nil
             }
             if visit.purpose != .poll || !isWatchedAndShared(visit.id) {
                 watch(visit.id, directory, at: path, below: root)
             }
             if visit.purpose == .full { scans.countDirectory() }
-            scans.current = ScanQueue.Listing(visit: visit, directory: directory, entries: try directory.entries())
+            let names = try NameList(of: directory)
             tree.markListed(visit.id)
+            return ScanQueue.Listing(visit: visit, directory: directory, names: names)
         } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
             // The event of its removal or rename is still to come, and handling that event needs the node.
         } catch {
             scans.countUnreadable(path)
             tell(.unreadable(path, error))
         }
+        return nil
     }
 
     private func watch(
@@ -125,28 +142,37 @@ extension Watcher {
     }
 
     private func workOffSlice() {
-        guard var listing = scans.current else { return }
+        var listing = scans.current
         scans.current = nil
-        guard let path = tree.path(listing.visit.id) else { return }
-        let end = min(listing.entries.count, listing.position + 64)
-        for entry in listing.entries[listing.position..<end] { visit(entry, of: listing, below: path) }
-        listing.position = end
-        if end < listing.entries.count {
+        if !workOff(&listing) {
             scans.current = listing
-        } else if listing.visit.purpose == .full {
+        } else if let listing, listing.visit.purpose == .full {
             removeStale(listing)
         }
+    }
+
+    /// Works off some names of a directory; names with deferred files only while there is room.
+    ///
+    /// - Returns: whether the listing is over.
+    func workOff(_ rest: inout ScanQueue.Listing?) -> Bool {
+        guard var listing = rest, let path = tree.path(listing.visit.id) else { return true }
+        for _ in 0..<64 where listing.visit.purpose != .catchUp || hasRoom() {
+            guard let entry = listing.names.next() else { break }
+            visit(entry, of: listing, below: path)
+        }
+        rest = listing
+        return listing.names.isAtEnd
     }
 
     /// Removes directories whose disappearance no event reported.
     private func removeStale(_ listing: ScanQueue.Listing) {
         let known = tree.children(of: listing.visit.id)
         if known.isEmpty { return }
-        let names = Set(listing.entries.lazy.filter { $0.isDirectory != false }.map(\.name))
+        let names = Set(listing.names.rewound.lazy.filter { $0.isDirectory != false }.map { $0.name })
         for (name, id) in known where !names.contains(name) { removeDirectory(id) }
     }
 
-    private func visit(_ entry: Directory.Entry, of listing: ScanQueue.Listing, below path: RelativePath) {
+    private func visit(_ entry: NameList.Element, of listing: ScanQueue.Listing, below path: RelativePath) {
         let child = path.appending(entry.name)
         let isDirectory: Bool
         if let known = entry.isDirectory {
@@ -166,18 +192,25 @@ extension Watcher {
         guard let (id, isNew) = tree.add(name, to: visit.id) else { return }
         switch visit.purpose {
         case .full, .fresh, .verify: scans.push(id, visit.purpose)
-        case .poll: if isNew { scans.push(id, .fresh) }
+        case .poll, .catchUp: if isNew { scans.push(id, .fresh) }
         }
     }
 
     private func look(at name: [UInt8], _ path: RelativePath, of listing: ScanQueue.Listing) {
         let isTellingAll = listing.visit.purpose == .fresh
+        let isCatchingUp = listing.visit.purpose == .catchUp
         if settler.contains(path) { return scans.count(path) }
+        // The directory is listed again anyway, once there is room.
+        if !isCatchingUp, deferred.contains(listing.visit.id), !options.isUrgent(path) { return scans.count(path) }
+        var isDeferred = false
         let look = probe.look(at: name, in: listing.directory) { status in
-            !isTellingAll && options.isKnown(path, status)
+            if !isTellingAll && options.isKnown(path, status) { return true }
+            isDeferred = !isCatchingUp && mustDefer(path)
+            return isDeferred
         }
         if look == .missing { return }
-        scans.count(path, isKnown: look == nil)
+        scans.count(path, isKnown: look == nil && !isDeferred)
+        if isDeferred { deferFiles(of: listing.visit.id) }
         guard let look else { return }
         let (verdict, isSeen) = settler.found(path, look, age: look.age, now: Self.now())
         if isSeen { tell(.seen(path)) }

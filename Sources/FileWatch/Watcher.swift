@@ -16,6 +16,7 @@ final class Watcher {
     var settler: Settler
     var pairing = MovePairing()
     var scans: ScanQueue
+    var deferred = DeferredDirectories()
     var polled = PolledDirectories()
     var mounts = MountBook()
     var mountsMayHaveChanged = true
@@ -41,6 +42,8 @@ final class Watcher {
     private let board: CounterBoard
     private var isStopped = false
     private var batch: [WatchEvent] = []
+    /// Whether the load reached the window, and has not fallen to half of it since.
+    private var isFull = false
 
     init(
         root: String, options: FileWatch.Options, mailbox: Mailbox, monitor: MountMonitor, kernel: Kernel,
@@ -83,7 +86,8 @@ final class Watcher {
             scans.count(path)
         case .gone:
             if rootCheck == nil { rootCheck = Self.now() + Self.rootCheckAfterGone }
-        case .unreadable, .renamed, .scanned, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost, .rootBack:
+        case .unreadable, .renamed, .scanned, .deferring, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost,
+            .rootBack:
             break
         }
         batch.append(event)
@@ -96,11 +100,19 @@ final class Watcher {
         tell(.watchLimit(WatchLimit(cause, at: directory, setting: kernel.limit)))
     }
 
+    /// Whether the user of the watch may get a new file.
+    func hasRoom() -> Bool {
+        let load = settler.load + batch.count + options.load.count
+        isFull = isFull ? load > options.load.lowMark : load >= options.load.window
+        return !isFull
+    }
+
     private func publish() {
         counters.isOutboxThere = isRootOpen
         counters.directories = tree.count
         counters.watches = tree.watchCount
         counters.polled = polled.counts
+        counters.deferred = deferred.count
         counters.lostMounts = mounts.lostCount
         counters.rounds += 1
         board.publish(counters)
@@ -164,6 +176,8 @@ final class Watcher {
         settler.removeAll()
         pairing = MovePairing()
         scans = ScanQueue(nextFull: Self.now() + options.rescan)
+        if !deferred.isEmpty { tell(.deferring(false)) }
+        deferred = DeferredDirectories()
         polled = PolledDirectories()
         pollClock.stop()
     }
@@ -208,14 +222,18 @@ final class Watcher {
 
     private func timeToNextRound() -> Duration? {
         if isStopped { return .zero }
+        let now = Self.now()
         let deadlines: [MonotonicTime?]
         if !isRootOpen {
             deadlines = [rootCheck]
-        } else if !scans.isAtRest {
+        } else if !scans.isAtRest || scans.awaited.map(deferred.isDone) == true {
             return .zero
         } else {
-            deadlines = [rootCheck, settler.deadline, pairing.deadline, scans.nextFull, pollClock.due]
+            let nextScan = scans.summary == nil ? scans.nextFull : nil
+            deadlines = [
+                rootCheck, settler.deadline, pairing.deadline, nextScan, pollClock.due, catchUpDue(now: now),
+            ]
         }
-        return deadlines.compactMap { $0 }.min().map { $0 - Self.now() }
+        return deadlines.compactMap { $0 }.min().map { $0 - now }
     }
 }

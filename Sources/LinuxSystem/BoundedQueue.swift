@@ -15,6 +15,9 @@ public final class BoundedQueue<Element: Sendable>: @unchecked Sendable {
         self.capacity = max(1, capacity)
     }
 
+    /// The number of queued elements.
+    public var count: Int { monitor.locked { elements.count - head } }
+
     /// Waits until the queue is not full, then queues all given elements. After `close`, drops them at once.
     ///
     /// - Parameter merge: may combine an element with the waiting ones instead of queueing it; returns whether it

@@ -70,6 +70,16 @@ public final class Directory: Sendable {
     ///
     /// - Throws: `Errno` of opendir(3) or readdir(3).
     public func entries() throws(Errno) -> [Entry] {
+        var entries: [Entry] = []
+        try forEachEntry { name, isDirectory in entries.append(Entry(name: Array(name), isDirectory: isDirectory)) }
+        return entries
+    }
+
+    /// Calls `body` with each name in this directory without `.` and `..`, in no particular order, and with whether
+    /// the name is a directory; nil if the file system does not report the type.
+    ///
+    /// - Throws: `Errno` of opendir(3) or readdir(3).
+    public func forEachEntry(_ body: (_ name: UnsafeRawBufferPointer, _ isDirectory: Bool?) -> Void) throws(Errno) {
         let copy = try retryingOnInterrupt { outbox_openat(rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
         guard let stream = fdopendir(copy) else {
             let failure = Errno(rawValue: errno)
@@ -77,17 +87,17 @@ public final class Directory: Sendable {
             throw failure
         }
         defer { closedir(stream) }
-        var entries: [Entry] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else { break }
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { raw in Array(raw.prefix { $0 != 0 }) }
-            if name == [UInt8(ascii: ".")] || name == [UInt8(ascii: "."), UInt8(ascii: ".")] { continue }
             let kind = Int(entry.pointee.d_type)
-            entries.append(Entry(name: name, isDirectory: kind == Int(DT_UNKNOWN) ? nil : kind == Int(DT_DIR)))
+            withUnsafeBytes(of: &entry.pointee.d_name) { raw in
+                let name = UnsafeRawBufferPointer(rebasing: raw.prefix { $0 != 0 })
+                if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { return }
+                body(name, kind == Int(DT_UNKNOWN) ? nil : kind == Int(DT_DIR))
+            }
         }
         if errno != 0 { throw Errno(rawValue: errno) }
-        return entries
     }
 
     /// Creates the missing directories of an absolute path, with mode 0777 less the umask.

@@ -17,6 +17,22 @@ import Testing
         #expect(scans.nextFull == at(60_030))
     }
 
+    @Test func `a full scan that waits for deferred files is at rest, and a requested one replaces it`() {
+        var scans = ScanQueue(nextFull: at(0))
+        scans.beginFullIfDue(now: at(0))
+        _ = scans.pop()
+        scans.waitForDeferred(through: 7)
+        scans.waitForDeferred(through: 8)
+        #expect(scans.awaited == 7 && scans.isAtRest)
+        scans.beginFullIfDue(now: at(100))
+        #expect(scans.isIdle)
+        scans.wantFull()
+        #expect(!scans.isAtRest)
+        scans.beginFullIfDue(now: at(200))
+        #expect(scans.awaited == nil && scans.pop()?.purpose == .full)
+        #expect(scans.finishFull(now: at(300), pause: .zero)?.duration == .milliseconds(100))
+    }
+
     @Test func `polling lasts until the last directory was taken`() {
         var scans = ScanQueue(nextFull: at(1000))
         #expect(!scans.isPolling)

@@ -43,6 +43,19 @@ import UploadCore
         #expect(!settler.contains(file))
     }
 
+    @Test func `files with a writer count for an eighth of the load`() throws {
+        for index in 0..<20 { _ = settler.note(try relative("\(index)"), .appeared, now: at(0)) }
+        #expect(settler.load == 20)
+        for path in takeDue(at: 250, limit: 20) { _ = settler.looked(at: path, .busy, now: at(250)) }
+        #expect(settler.load == 2)
+        settler.move(from: try relative("0"), to: try relative("moved"), isDirectory: false)
+        #expect(settler.load == 2)
+        for index in 1..<5 { _ = settler.note(try relative("\(index)"), .written, now: at(300)) }
+        #expect(settler.load == 6)
+        settler.remove(.root, isDirectory: true)
+        #expect(settler.load == 0)
+    }
+
     @Test func `every event starts the quiet time anew`() {
         _ = note(.appeared, at: 0)
         _ = note(.written, at: 200)

@@ -20,7 +20,7 @@ final class Outbox: Sendable {
 
     init(
         _ options: FileWatch.Options = .quick(), in directory: TemporaryDirectory? = nil,
-        kernel: Kernel = Kernel()
+        kernel: Kernel = Kernel(), onEvents: @escaping @Sendable ([WatchEvent]) -> Void = { _ in }
     ) throws {
         self.directory = try directory ?? TemporaryDirectory()
         root = self.directory.path("outbox")
@@ -28,7 +28,10 @@ final class Outbox: Sendable {
             try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
         }
         let log = log
-        watch = try FileWatch(root: root, options: options, kernel: kernel) { log.append($0) }
+        watch = try FileWatch(root: root, options: options, kernel: kernel) { events in
+            onEvents(events)
+            log.append(events)
+        }
     }
 
     deinit { watch.stop() }
@@ -124,6 +127,7 @@ extension WatchEvent {
         case .gone(let path): "gone \(path)"
         case .renamed(let from, let to, _): "renamed \(from) \(to)"
         case .scanned(let summary): "scanned \(summary.files)"
+        case .deferring(let isDeferring): "deferring \(isDeferring)"
         case .overflowed: "overflowed"
         case .watchLimit(let limit): "limit \(limit.directory)"
         case .mountLost(let path): "mount lost \(path)"

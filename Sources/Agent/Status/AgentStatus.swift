@@ -68,6 +68,8 @@ struct AgentStatus: Sendable {
         }
     }
     var counters = UploadCounters()
+    /// Whether the watch defers new files, because too many others are being hashed.
+    var isDeferring = false
 
     init(version: String, processID: Int32, startedAt: MonotonicTime, events: EventHub) {
         self.version = version
@@ -101,7 +103,7 @@ struct AgentStatus: Sendable {
         let files = figures.files.filter(\.key.isFinal).map { ($0.key.rawValue, $0.value) }
         return AgentHealth(
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
-            paused: figures.isPaused, scanned: figures.hasScanned, active: figures.active, problems: messages,
+            paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active, problems: messages,
             files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue, account: figures.account)
     }
 

@@ -96,6 +96,7 @@ final class StepRunner {
         case .handle, .checkLedger: return [step]
         case .handleLater(let event): report(.steps([.handle(event)]))
         case .problem(let problem, let message): status.problems[problem] = message
+        case .deferring(let isDeferring): status.isDeferring = isDeferring
         case .log(let level, let message, let metadata):
             parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
         case .ledgerFailed(let error): ledgerFailed(error)

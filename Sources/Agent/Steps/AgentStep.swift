@@ -12,6 +12,8 @@ enum AgentStep: Sendable {
     case handleLater(AgentEvent)
     /// Report a problem, or its end (`nil`).
     case problem(AgentStatus.Problem, String?)
+    /// Record whether the watch defers new files.
+    case deferring(Bool)
     /// Log a line.
     case log(Logger.Level, String, [String: String])
     /// Report that the ledger can't be read.

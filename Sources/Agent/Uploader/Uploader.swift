@@ -35,12 +35,17 @@ actor Uploader {
     /// Whether the agent has ended as far as files are concerned.
     var isSealed = false
     /// Queued events of the watch.
-    private let heard = BoundedQueue<WatchEvent>(capacity: 4096)
+    private let heard: BoundedQueue<WatchEvent>
+    /// The files that are being hashed, and the queued events.
+    nonisolated let load: IntakeLoad
     var intake = WatchIntake()
 
     /// Creates an uploader. `start` restores the state from the ledger.
     init(parts: Parts, limits: UploadLimits, seed: UInt64, window: Int = Uploader.window) {
         self.parts = parts
+        let heard = BoundedQueue<WatchEvent>(capacity: Self.window)
+        self.heard = heard
+        load = IntakeLoad(window: window) { heard.count }
         core = AgentCore(
             AgentCore.Sources(
                 ledger: parts.ledger, files: parts.files, sidecars: parts.sidecars, rules: parts.rules,
@@ -96,6 +101,7 @@ actor Uploader {
             commit(decision) { $0.perform(decision.onceDurable) }
             perform(decision.atOnce)
         }
+        load.report(core.book.hashCount)
         setAlarm()
         parts.onChange()
         return decision.refusal
@@ -129,7 +135,9 @@ actor Uploader {
     private func takeSlice() {
         let end = now.monotonic + WatchIntake.slice
         while !hasStopped {
-            guard let steps = intake.next(from: heard, core.watchWorld) else { return }
+            guard let steps = intake.next(from: heard, core.watchWorld) else {
+                return load.report(core.book.hashCount)
+            }
             perform(steps)
             if now.monotonic >= end { return run { $0.takeSlice() } }
         }

@@ -33,7 +33,7 @@ extension WatchEvent {
         case .seen(let path), .ready(let path, _), .odd(let path, _), .unreadable(let path, _), .gone(let path):
             own = [path]
         case .renamed(let old, let new, _): own = [old, new]
-        case .scanned, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost, .rootBack: return false
+        case .scanned, .deferring, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost, .rootBack: return false
         }
         return own.allSatisfy { path in places.allSatisfy { !path.isWithin($0) && !$0.isWithin(path) } }
     }

@@ -47,6 +47,7 @@ struct WatchIntake: Sendable {
             if isDirectory { directory = (old, new) } else { moves.append((old, new)) }
             return []
         case .scanned(let summary): return scanned(summary, facts)
+        case .deferring(let isDeferring): return [.deferring(isDeferring)]
         case .overflowed: return [.log(.warning, "events were lost; a full scan makes up for them", [:])]
         case .watchLimit(let limit): return watchLimit(limit)
         case .mountLost(let path): return mountLost(path)

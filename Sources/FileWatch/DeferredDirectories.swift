@@ -1,0 +1,97 @@
+import UploadCore
+
+/// The directories with deferred files: the watch reports these files once its user has room for them.
+///
+/// A directory stands for its files, however many: it is listed again when there is room. Two directories are listed
+/// in turn. One is the oldest, so that none waits forever. The other is the newest, so that a few new files do not
+/// wait behind a directory with a million.
+struct DeferredDirectories {
+    /// The listing of a directory, past or to come.
+    struct Visit {
+        let id: WatchTree.ID
+        /// Orders visits by when they were requested.
+        fileprivate let number: UInt64
+        /// What is left to do; nil before the visit.
+        var listing: ScanQueue.Listing?
+        /// Time spent on this visit.
+        var effort: Duration = .zero
+    }
+
+    private static let mostAtOnce = 2
+    /// A visit that took longer found its files among very many others. Before the next visit the directory rests, so
+    /// that repeated visits take at most a fifth of the time.
+    private static let longEffort: Duration = .milliseconds(50)
+
+    private var waiting: ArraySlice<(id: WatchTree.ID, number: UInt64)> = []
+    private var ids: Set<WatchTree.ID> = []
+    private var begun: [Visit] = []
+    private var isBusy = false
+    private var rests: [WatchTree.ID: MonotonicTime] = [:]
+    private var takesNewest = false
+
+    /// The number of the latest request.
+    private(set) var last: UInt64 = 0
+
+    /// Whether every deferred file was reported.
+    var isEmpty: Bool { waiting.isEmpty && begun.isEmpty && !isBusy }
+    /// Number of directories that wait for a visit.
+    var count: Int { waiting.count }
+
+    /// Whether the directory waits for a visit, which will find all its files.
+    func contains(_ id: WatchTree.ID) -> Bool { ids.contains(id) }
+
+    /// Requests a visit to a directory, unless one is requested already. A visit that has begun does not count: the
+    /// file may be newer.
+    mutating func add(_ id: WatchTree.ID) {
+        guard ids.insert(id).inserted else { return }
+        last += 1
+        waiting.append((id, last))
+    }
+
+    /// Whether every visit up to this request is over.
+    func isDone(through number: UInt64) -> Bool {
+        !(waiting.first.map { $0.number <= number } ?? false) && !begun.contains { $0.number <= number }
+    }
+
+    /// When the next visit is due; nil if none is requested.
+    func due(now: MonotonicTime) -> MonotonicTime? {
+        if !begun.isEmpty { return now }
+        return waiting.lazy.map { rests[$0.id] ?? now }.min()
+    }
+
+    /// Returns the visit to go on with, or to begin. The caller works on it for a moment and passes it to `putBack`
+    /// or `end`.
+    mutating func next(now: MonotonicTime) -> Visit? {
+        if begun.count < Self.mostAtOnce, let visit = takeWaiting(now: now) {
+            isBusy = true
+            return visit
+        }
+        guard !begun.isEmpty else { return nil }
+        isBusy = true
+        return begun.removeFirst()
+    }
+
+    private mutating func takeWaiting(now: MonotonicTime) -> Visit? {
+        if !rests.isEmpty { rests = rests.filter { $0.value > now } }
+        let index =
+            takesNewest
+            ? waiting.lastIndex { rests[$0.id] == nil } : waiting.firstIndex { rests[$0.id] == nil }
+        guard let index else { return nil }
+        takesNewest.toggle()
+        let (id, number) = index == waiting.startIndex ? waiting.removeFirst() : waiting.remove(at: index)
+        ids.remove(id)
+        return Visit(id: id, number: number)
+    }
+
+    /// Takes back a visit that is not over.
+    mutating func putBack(_ visit: Visit) {
+        isBusy = false
+        begun.append(visit)
+    }
+
+    /// Ends a visit.
+    mutating func end(_ visit: Visit, now: MonotonicTime) {
+        isBusy = false
+        if visit.effort > Self.longEffort { rests[visit.id] = now + visit.effort * 4 }
+    }
+}

@@ -1,0 +1,41 @@
+import LinuxSystem
+import UploadCore
+
+// New files while the user of the watch has too much to do.
+extension Watcher {
+    /// Whether to defer a new file instead of reporting it.
+    func mustDefer(_ path: RelativePath) -> Bool { !hasRoom() && !options.isUrgent(path) }
+
+    /// Records that a directory has files to report later.
+    func deferFiles(of id: WatchTree.ID) {
+        if deferred.isEmpty { tell(.deferring(true)) }
+        deferred.add(id)
+    }
+
+    /// Reports some deferred files, if there is room.
+    ///
+    /// - Returns: whether there was anything to do.
+    func catchUp(below root: Directory) -> Bool {
+        let begun = Self.now()
+        guard !deferred.isEmpty, hasRoom(), var visit = deferred.next(now: begun) else { return false }
+        var listing = visit.listing ?? open(ScanQueue.Visit(id: visit.id, purpose: .catchUp), below: root)
+        let isOver = workOff(&listing)
+        let now = Self.now()
+        visit.listing = listing
+        visit.effort += now - begun
+        guard isOver else {
+            deferred.putBack(visit)
+            return true
+        }
+        deferred.end(visit, now: now)
+        if deferred.isEmpty { tell(.deferring(false)) }
+        return true
+    }
+
+    /// When to catch up; nil if an event or the user of the watch makes room first.
+    func catchUpDue(now: MonotonicTime) -> MonotonicTime? {
+        if deferred.isEmpty { return nil }
+        if hasRoom() { return deferred.due(now: now) }
+        return options.load.wake(at: options.load.lowMark - settler.load) ? now : nil
+    }
+}

@@ -1,0 +1,54 @@
+import AgentTestSupport
+import Ledger
+import Reports
+import TestSupport
+import Testing
+
+@testable import Agent
+@testable import FileWatch
+@testable import Intake
+@testable import UploadCore
+
+@Suite("Uploader: more files than the window holds")
+struct IntakeWindowTests {
+    private func watch(for bench: Bench) throws -> FileWatch {
+        let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [], moveTo: nil)
+        let options = FileWatch.Options(
+            settle: .milliseconds(20),
+            isIgnored: { path, _ in rules.isIgnored(path) },
+            isKnown: { [ledger = bench.ledger] path, status in
+                (try? ledger.drop(at: path))?.isJudged(for: FileIdentity(status)) == true
+            },
+            load: bench.uploader.load)
+        return try FileWatch(root: bench.outbox, options: options) { [uploader = bench.uploader] events in
+            uploader.hear(events)
+        }
+    }
+
+    @Test("all are uploaded, those found at the start and those dropped later, and health knows when all are known")
+    func allAreTaken() async throws {
+        let bench = try await Bench(clock: .ahead(by: .zero), window: 3)
+        let count = 60
+        for index in 0..<count { try bench.write("old\(index % 3)/\(index)", content(UInt8(index))) }
+        let watch = try watch(for: bench)
+        defer { watch.stop() }
+        watch.start()
+        try await Poll.until("the old files") { await bench.backend.health().files?["done"] == count }
+        for index in 0..<count { try bench.write("new\(index % 3)/\(index)", content(UInt8(count + index))) }
+        try await Poll.until("the new files") { await bench.backend.health().files?["done"] == 2 * count }
+        try await Poll.until("the end of the scan") { await bench.backend.health().scanned }
+        await bench.uploader.stop()
+    }
+
+    @Test("while the watch defers files, health does not say that the outbox is scanned")
+    func deferring() async throws {
+        let bench = try await Bench()
+        await bench.uploader.take([.scanned(ScanSummary())])
+        #expect(await bench.backend.health().scanned)
+        await bench.uploader.take([.deferring(true)])
+        #expect(await !bench.backend.health().scanned)
+        await bench.uploader.take([.deferring(false)])
+        #expect(await bench.backend.health().scanned)
+        await bench.uploader.stop()
+    }
+}

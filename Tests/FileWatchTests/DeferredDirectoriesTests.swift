@@ -1,0 +1,143 @@
+import Glibc
+import LinuxSystem
+import TestSupport
+import Testing
+
+@testable import FileWatch
+
+@Suite final class DeferredDirectoriesTests {
+    private var deferred = DeferredDirectories()
+
+    private func visit(at time: UInt64 = 0) throws -> DeferredDirectories.Visit {
+        let visit = deferred.next(now: at(time))
+        return try #require(visit)
+    }
+
+    @Test func `the oldest and the newest directory are visited in turn`() throws {
+        for id in 1...5 { deferred.add(id) }
+        var order: [Int] = []
+        while !deferred.isEmpty {
+            let visit = try self.visit()
+            order.append(visit.id)
+            deferred.end(visit, now: at(0))
+        }
+        #expect(order == [1, 5, 2, 4, 3])
+    }
+
+    @Test func `two visits share the time until one of them is over`() throws {
+        for id in 1...3 { deferred.add(id) }
+        for expected in [1, 3, 1, 3, 1] {
+            let visit = try self.visit()
+            #expect(visit.id == expected)
+            deferred.putBack(visit)
+        }
+        let visit = try self.visit()
+        deferred.end(visit, now: at(0))
+        let last = try self.visit()
+        #expect(last.id == 2)
+    }
+
+    @Test func `a directory is visited once for all requests before the visit, and again for one during it`() throws {
+        deferred.add(1)
+        deferred.add(1)
+        let first = try visit()
+        #expect(!deferred.contains(1))
+        deferred.add(1)
+        deferred.end(first, now: at(0))
+        let second = try visit()
+        deferred.end(second, now: at(0))
+        #expect(deferred.isEmpty)
+    }
+
+    @Test func `a request is done when its visit and all earlier ones are over`() throws {
+        deferred.add(1)
+        deferred.add(2)
+        let request = deferred.last
+        let first = try visit()
+        deferred.putBack(first)
+        let second = try visit()
+        #expect(second.id == 2)
+        deferred.end(second, now: at(0))
+        #expect(!deferred.isDone(through: request))
+        deferred.add(1)
+        let again = try visit()
+        deferred.putBack(again)
+        let rest = try visit()
+        #expect(rest.id == 1)
+        deferred.end(rest, now: at(0))
+        #expect(deferred.isDone(through: request))
+        #expect(!deferred.isEmpty)
+    }
+
+    @Test func `a directory that took long rests four times as long, and others do not`() throws {
+        deferred.add(1)
+        var long = try visit()
+        long.effort = .seconds(1)
+        deferred.end(long, now: at(1000))
+        deferred.add(1)
+        let none = deferred.next(now: at(4999))
+        #expect(none == nil)
+        #expect(deferred.due(now: at(4999)) == at(5000))
+        deferred.add(2)
+        #expect(deferred.due(now: at(4999)) == at(4999))
+        let short = try visit(at: 4999)
+        #expect(short.id == 2)
+        deferred.end(short, now: at(4999))
+        let rested = try visit(at: 5000)
+        #expect(rested.id == 1)
+    }
+}
+
+@Suite struct IntakeLoadTests {
+    private func isSignalled(_ wakeup: Wakeup) -> Bool {
+        var entry = pollfd(fd: wakeup.rawValue, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) == 1
+    }
+
+    @Test func `the watch wakes once the load has fallen to its mark`() throws {
+        let wakeup = try Wakeup()
+        let load = IntakeLoad(window: 8) { 2 }
+        load.attach(wakeup)
+        load.report(0)
+        #expect(load.count == 2 && !isSignalled(wakeup))
+        load.report(6)
+        #expect(!load.wake(at: 4))
+        load.report(3)
+        #expect(!isSignalled(wakeup))
+        load.report(2)
+        #expect(isSignalled(wakeup))
+        #expect(load.wake(at: 4))
+    }
+
+    @Test func `a watch whose own files fill the window waits for nobody`() throws {
+        let wakeup = try Wakeup()
+        let load = IntakeLoad(window: 8)
+        load.attach(wakeup)
+        #expect(!load.wake(at: -1))
+        load.report(0)
+        #expect(!isSignalled(wakeup))
+    }
+}
+
+@Suite struct NameListTests {
+    @Test func `a list gives every name of a directory once, and again when rewound`() throws {
+        let directory = try TemporaryDirectory()
+        let names = ["a", "b c", "\u{e9}", String(repeating: "n", count: 255)]
+        for name in names { try Writer(directory.path(name)).close() }
+        #expect(mkdir(directory.path("d"), 0o700) == 0)
+        var list = try NameList(of: Directory(path: directory.path))
+        var found: [String: Bool?] = [:]
+        while let (name, isDirectory) = list.next() { found[String(decoding: name, as: UTF8.self)] = isDirectory }
+        #expect(Set(found.keys) == Set(names + ["d"]))
+        #expect(found["d"] != .some(false) && found["a"] != .some(true))
+        #expect(list.isAtEnd && !list.rewound.isAtEnd)
+        #expect(list.rewound.reduce(into: 0) { count, _ in count += 1 } == 5)
+    }
+
+    @Test func `the list of an empty directory is at its end`() throws {
+        let directory = try TemporaryDirectory()
+        var list = try NameList(of: Directory(path: directory.path))
+        let none = list.next()
+        #expect(list.isAtEnd && none == nil)
+    }
+}

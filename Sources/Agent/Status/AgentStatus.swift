@@ -103,8 +103,8 @@ struct AgentStatus: Sendable {
         let files = figures.files.filter(\.key.isFinal).map { ($0.key.rawValue, $0.value) }
         return AgentHealth(
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
-            paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active, problems: messages,
-            files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue, account: figures.account)
+            paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active,
+            problems: messages, files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue, account: figures.account)
     }
 
     /// Returns the counters of `GET /metrics`.

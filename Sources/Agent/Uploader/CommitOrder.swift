@@ -2,7 +2,8 @@ import UploadCore
 
 /// The commits in progress, and which actions must wait for them: *ledger first, action second*.
 struct CommitOrder: Sendable {
-    private var count = 0
+    /// The number of commits in progress that an action could wait for.
+    private(set) var count = 0
     /// Commits that no action waits for: acknowledgements alone, and what is learned about contents.
     private var aside = 0
     /// How many commits in progress change the stored state of each upload.

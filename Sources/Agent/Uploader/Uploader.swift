@@ -36,7 +36,7 @@ actor Uploader {
     var isSealed = false
     /// Queued events of the watch.
     private let heard: BoundedQueue<WatchEvent>
-    /// The files that are being hashed, and the queued events.
+    /// The files that are being hashed or stored, and the queued events.
     nonisolated let load: IntakeLoad
     var intake = WatchIntake()
 
@@ -101,7 +101,7 @@ actor Uploader {
             commit(decision) { $0.perform(decision.onceDurable) }
             perform(decision.atOnce)
         }
-        load.report(core.book.hashCount)
+        reportLoad()
         setAlarm()
         parts.onChange()
         return decision.refusal
@@ -130,13 +130,15 @@ actor Uploader {
         if heard.add(events, merge: WatchEvent.fold) { run { $0.takeSlice() } }
     }
 
+    private func reportLoad() { load.report(core.book.hashCount + commits.count) }
+
     /// Handles some of the queued watch events. Control requests, results and the end of the agent get their turn
     /// between two slices.
     private func takeSlice() {
         let end = now.monotonic + WatchIntake.slice
         while !hasStopped {
             guard let steps = intake.next(from: heard, core.watchWorld) else {
-                return load.report(core.book.hashCount)
+                return reportLoad()
             }
             perform(steps)
             if now.monotonic >= end { return run { $0.takeSlice() } }
@@ -166,6 +168,7 @@ actor Uploader {
                 uploader.core.saved(decision)
                 // The ledger has caught up with the log.
                 if uploader.commits.end(decision.writes, isAside: isAside) { uploader.parts.acknowledgements.clear() }
+                uploader.reportLoad()
                 work(uploader)
             }
         }

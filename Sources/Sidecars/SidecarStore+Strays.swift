@@ -37,7 +37,6 @@ extension SidecarStore {
     /// directories of a mirror tree that become empty.
     ///
     /// - Returns: whether the file was removed.
-    /// - Returns: whether it was removed.
     @discardableResult
     package func remove(_ stray: StraySidecar) -> Bool {
         guard let directory = try? existing(stray.directory) else { return false }

@@ -41,6 +41,8 @@ struct AgentCore: Sendable {
 
         /// Whether nothing, in this decision or a later one, waits for the writes.
         var isAside: Bool { writesAside == writes.count && !steps.contains(where: \.waits) }
+        /// Whether every step must wait.
+        var waitsWholly: Bool { steps.allSatisfy(\.waits) }
         /// What need not wait for the ledger.
         var atOnce: [AgentStep] { steps.filter { !$0.waits }.map(\.step) }
         /// What must wait until the writes, and those of earlier decisions that are not aside, are durable.
@@ -50,16 +52,13 @@ struct AgentCore: Sendable {
         mutating func performOnceDurable(_ step: AgentStep) { steps.append((step, true)) }
     }
 
-    let sources: Sources
-    /// The state of the paths under way.
-    var book: PathBook
-    /// Directories that are posts.
-    var posts: Posts
-    var machine: UploadMachine
-    /// Uploads of accounts that are not signed in.
-    var parked = ParkedUploads()
+    private let boxedSources: Boxed<Sources>
+    private(set) var boxedBook: Boxed<PathBook>
+    private(set) var boxedPosts: Boxed<Posts>
+    private(set) var boxedMachine: Boxed<UploadMachine>
+    private(set) var boxedParked = Boxed(ParkedUploads())
+    private(set) var boxedUnsaved = Boxed(Unsaved())
     var outbox = KnownOutbox()
-    var unsaved = Unsaved()
 
     // State of the event in progress.
     var decision = Decision.none
@@ -67,10 +66,41 @@ struct AgentCore: Sendable {
 
     /// Creates a core without paths, posts and uploads.
     init(_ sources: Sources, rules: PathBook.Rules, machine: UploadMachine) {
-        self.sources = sources
-        self.machine = machine
-        book = PathBook(rules: rules)
-        posts = Posts(rules: Posts.Rules(paths: rules, scope: sources.scope))
+        boxedSources = Boxed(sources)
+        boxedMachine = Boxed(machine)
+        boxedBook = Boxed(PathBook(rules: rules))
+        boxedPosts = Boxed(Posts(rules: Posts.Rules(paths: rules, scope: sources.scope)))
+    }
+
+    var sources: Sources { _read { yield boxedSources.value } }
+
+    /// The state of the paths under way.
+    var book: PathBook {
+        _read { yield boxedBook.value }
+        _modify { yield &boxedBook.value }
+    }
+
+    /// Directories that are posts.
+    var posts: Posts {
+        _read { yield boxedPosts.value }
+        _modify { yield &boxedPosts.value }
+    }
+
+    var machine: UploadMachine {
+        _read { yield boxedMachine.value }
+        _modify { yield &boxedMachine.value }
+    }
+
+    /// Uploads of accounts that are not signed in.
+    var parked: ParkedUploads {
+        _read { yield boxedParked.value }
+        _modify { yield &boxedParked.value }
+    }
+
+    /// Changes whose commits are not durable yet.
+    private(set) var unsaved: Unsaved {
+        _read { yield boxedUnsaved.value }
+        _modify { yield &boxedUnsaved.value }
     }
 
     // MARK: Events
@@ -126,6 +156,9 @@ struct AgentCore: Sendable {
 
     /// The changes of a decision are durable.
     mutating func saved(_ decision: Decision) { unsaved.saved(decision.writes, by: decision.commit) }
+
+    /// Remembers the paths that a walk over the ledger found.
+    mutating func remember(_ walk: LatestOutcomes.Walk) { unsaved.latest.add(walk) }
 
     /// When the next `tick` is due.
     func nextDeadline(after now: MonotonicTime) -> MonotonicTime? {

@@ -6,9 +6,9 @@ import UploadCore
 /// A read-only view. Never stored: while a view exists, a change of path book or upload machine copies their tables.
 struct ReportWorld: Sendable {
     let paths: PathWorld
-    let book: PathBook
-    let posts: Posts
-    let parked: ParkedUploads
+    let boxedBook: Boxed<PathBook>
+    let boxedPosts: Boxed<Posts>
+    let boxedParked: Boxed<ParkedUploads>
     /// The last report of each profile picture under way.
     let portraits: [RelativePath: PortraitReport]
     let transfers: TransferFigures
@@ -16,6 +16,10 @@ struct ReportWorld: Sendable {
     let requestCount: Int
     let context: ReportContext
     let now: MonotonicTime
+
+    var book: PathBook { _read { yield boxedBook.value } }
+    var posts: Posts { _read { yield boxedPosts.value } }
+    var parked: ParkedUploads { _read { yield boxedParked.value } }
 
     /// Returns the record of a path: the path book's, else the ledger's, including pending changes.
     func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? paths.storedRecord(of: path) }

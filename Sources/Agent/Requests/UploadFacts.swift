@@ -3,9 +3,11 @@ import UploadCore
 
 /// What a request must know about an upload and its paths.
 struct UploadFacts {
-    let machine: UploadMachine
+    let boxedMachine: Boxed<UploadMachine>
     /// The paths that are not in a final state.
     let active: PathMap<DropRecord>
+
+    var machine: UploadMachine { _read { yield boxedMachine.value } }
 
     /// Returns how the content is cut into fragments; `nil` without an upload.
     func plan(of key: ContentKey) -> FragmentPlan? { machine.record(of: key)?.plan }

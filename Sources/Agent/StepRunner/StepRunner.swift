@@ -250,7 +250,8 @@ final class StepRunner {
     func world(_ core: AgentCore) -> ReportWorld {
         let now = parts.clock.now
         return ReportWorld(
-            paths: core.paths, book: core.book, posts: core.posts, parked: core.parked, portraits: portraits.reports,
+            paths: core.paths, boxedBook: core.boxedBook, boxedPosts: core.boxedPosts, boxedParked: core.boxedParked,
+            portraits: portraits.reports,
             transfers: requests.figures, requestCount: requests.count,
             context: ReportContext(traits: parts.remote.traits, remoteProtocol: parts.remoteProtocol, now: now.wall),
             now: now.monotonic)

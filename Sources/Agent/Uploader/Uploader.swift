@@ -151,7 +151,7 @@ actor Uploader {
     ///
     /// - Returns: whether the log holds all that the decision must store.
     private func logAcknowledgements(in events: [MachineEvent], _ decision: AgentCore.Decision) -> Bool {
-        decision.atOnce.isEmpty
+        decision.waitsWholly
             && parts.acknowledgements.append(events, decision.writes) { core.machine.record(of: $0) }
     }
 

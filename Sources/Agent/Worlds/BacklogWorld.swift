@@ -4,8 +4,11 @@ import UploadCore
 /// Answers the upload machine's questions about the uploads that only the ledger holds.
 struct BacklogWorld: StoredUploads {
     let stored: LedgerView
-    let book: PathBook
-    let posts: Posts
+    let boxedBook: Boxed<PathBook>
+    let boxedPosts: Boxed<Posts>
+
+    var book: PathBook { _read { yield boxedBook.value } }
+    var posts: Posts { _read { yield boxedPosts.value } }
 
     func upload(of key: ContentKey) throws(UnreadableUpload) -> StoredUpload? {
         do throws(LedgerError) {

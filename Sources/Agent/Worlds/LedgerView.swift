@@ -25,10 +25,12 @@ struct LedgerView: Sendable {
     }
 
     let ledger: Ledger
-    let unsaved: Unsaved
+    let boxedUnsaved: Boxed<Unsaved>
     let scope: RemoteScope
     let trouble: Trouble
     let logger: Logger
+
+    var unsaved: Unsaved { _read { yield boxedUnsaved.value } }
 
     // MARK: Paths
 

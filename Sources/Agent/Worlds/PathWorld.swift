@@ -8,13 +8,14 @@ import UploadCore
 struct PathWorld: PathFacts {
     let files: OutboxFiles
     let stored: LedgerView
-    let machine: UploadMachine
+    let boxedMachine: Boxed<UploadMachine>
     let sidecars: SidecarWriter
     /// The folder whose pictures are profile pictures.
     let portraitFolder: RelativePath?
 
+    var machine: UploadMachine { _read { yield boxedMachine.value } }
     var ledger: Ledger { stored.ledger }
-    var unsaved: Unsaved { stored.unsaved }
+    var unsaved: Unsaved { _read { yield stored.boxedUnsaved.value } }
 
     func look(at path: RelativePath) -> FileLook { files.look(at: path) }
 

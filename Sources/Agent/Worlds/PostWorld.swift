@@ -8,8 +8,10 @@ struct PostWorld: BookedPostFacts {
     private static let mostNames = 10_000
 
     let paths: PathWorld
-    let book: PathBook
+    let boxedBook: Boxed<PathBook>
     let rules: IntakeRules
+
+    var book: PathBook { _read { yield boxedBook.value } }
 
     func names(below directory: RelativePath) -> [RelativePath] {
         paths.files.names(below: directory, atMost: Self.mostNames)

@@ -4,9 +4,12 @@ import UploadCore
 /// Answers the questions of `StraySearch` from disk, path book, posts and ledger.
 struct StrayWorld: StrayFacts {
     let paths: PathWorld
-    let book: PathBook
-    let posts: Posts
+    let boxedBook: Boxed<PathBook>
+    let boxedPosts: Boxed<Posts>
     let outbox: KnownOutbox
+
+    var book: PathBook { _read { yield boxedBook.value } }
+    var posts: Posts { _read { yield boxedPosts.value } }
 
     var isWholeOutbox: Bool {
         outbox.isWhole(paths.files.identity, awaitsFiles: book.outboxIsLost || !book.elsewhere.isEmpty)

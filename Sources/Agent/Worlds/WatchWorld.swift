@@ -4,9 +4,12 @@ import UploadCore
 /// Answers the questions of `WatchIntake` from path book, posts, ledger and disk.
 struct WatchWorld: WatchFacts {
     let paths: PathWorld
-    let book: PathBook
-    let posts: Posts
+    let boxedBook: Boxed<PathBook>
+    let boxedPosts: Boxed<Posts>
     let rules: IntakeRules
+
+    var book: PathBook { _read { yield boxedBook.value } }
+    var posts: Posts { _read { yield boxedPosts.value } }
 
     var hasPosts: Bool { !posts.isEmpty }
     var descriptions: [RelativePath] { posts.descriptions }

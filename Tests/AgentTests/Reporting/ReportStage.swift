@@ -52,14 +52,15 @@ struct ReportStage {
         PathWorld(
             files: files,
             stored: LedgerView(
-                ledger: ledger, unsaved: Unsaved(), scope: Self.scope, trouble: LedgerView.Trouble(), logger: logger),
-            machine: machine, sidecars: sidecars, portraitFolder: nil)
+                ledger: ledger, boxedUnsaved: Boxed(Unsaved()), scope: Self.scope, trouble: LedgerView.Trouble(),
+                logger: logger),
+            boxedMachine: Boxed(machine), sidecars: sidecars, portraitFolder: nil)
     }
 
     var world: ReportWorld {
         ReportWorld(
-            paths: paths, book: book, posts: posts, parked: parked, portraits: portraits, transfers: transfers,
-            requestCount: 0,
+            paths: paths, boxedBook: Boxed(book), boxedPosts: Boxed(posts), boxedParked: Boxed(parked),
+            portraits: portraits, transfers: transfers, requestCount: 0,
             context: ReportContext(traits: RemoteTraits(batch: 50), remoteProtocol: "test", now: clock.now.wall),
             now: clock.now.monotonic)
     }
@@ -113,7 +114,8 @@ struct ReportStage {
         record.revision = 1
         record.files = [try #require(RelativePath("a.jpg")): ContentKey(high: 1, low: 1)]
         let facts = PostWorld(
-            paths: paths, book: book, rules: IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: []))
+            paths: paths, boxedBook: Boxed(book), rules: IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [])
+        )
         _ = posts.restore([record], isOtherServer: false, now: clock.now, facts: facts)
         return directory
     }

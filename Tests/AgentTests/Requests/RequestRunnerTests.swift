@@ -69,7 +69,7 @@ struct RequestRunnerTests {
             record.identity = index < identities.count ? identities[index] : nil
             active[path] = record
         }
-        return UploadFacts(machine: machine, active: active)
+        return UploadFacts(boxedMachine: Boxed(machine), active: active)
     }
 
     private func write(_ name: String) throws -> FileIdentity {

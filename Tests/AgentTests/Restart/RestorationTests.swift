@@ -112,11 +112,11 @@ struct RestorationTests {
         #expect(found.writes == [])
         var machine = found.core.machine
         let stored = LedgerView(
-            ledger: ledger, unsaved: Unsaved(), scope: scope("anna"), trouble: trouble, logger: logger)
+            ledger: ledger, boxedUnsaved: Boxed(Unsaved()), scope: scope("anna"), trouble: trouble, logger: logger)
         _ = machine.handle(
             [.tick], now: HandClock().now,
-            stored: BacklogWorld(stored: stored, book: found.core.book, posts: found.core.posts)
-        )
+            stored: BacklogWorld(
+                stored: stored, boxedBook: found.core.boxedBook, boxedPosts: found.core.boxedPosts))
         #expect(machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
         #expect(!machine.hasBacklog)
     }

@@ -29,9 +29,12 @@ final class CommitQueue: @unchecked Sendable {
     }
 
     /// Waits for commits and takes them all; returns an empty array once the queue is closed and drained.
-    func take() -> [PendingCommit] {
+    ///
+    /// - Parameter earliest: lets commits gather until this time, nanoseconds on CLOCK_MONOTONIC.
+    func take(notBefore earliest: UInt64) -> [PendingCommit] {
         monitor.locked {
             while waiting.isEmpty && !isClosed { monitor.wait() }
+            while !isClosed && monotonicNanoseconds() < earliest { _ = monitor.wait(until: earliest) }
             defer { waiting.removeAll(keepingCapacity: true) }
             return waiting
         }

@@ -5,8 +5,9 @@ import Synchronization
 
 /// The only writing thread: takes all queued commits, stores them in one transaction, and notifies their callers.
 ///
-/// Uses no timer: while one commit waits for the disk, further commits gather. A failed commit is retried as a whole
-/// until it succeeds or the ledger is closed.
+/// While one commit waits for the disk, further commits gather. If several gathered, the next transaction begins no
+/// sooner than ``interval`` after the last one: during a burst of files, most of a transaction's cost does not depend on
+/// the number of its changes. A failed commit is retried as a whole until it succeeds or the ledger is closed.
 final class LedgerWriter: Sendable {
     private let environment: Environment
     private let directory: String
@@ -20,6 +21,8 @@ final class LedgerWriter: Sendable {
 
     /// Keeps a transaction well below LMDB's limit of 131,072 dirty pages (MDB_TXN_FULL).
     private static let writesPerCommit = 20_000
+    /// Minimum time between the begin of two transactions while commits gather, in nanoseconds.
+    private static let interval: UInt64 = 20_000_000
     private static let pauses = [100, 200, 500, 1000, 2000, 5000]
 
     init(
@@ -51,9 +54,11 @@ final class LedgerWriter: Sendable {
 
     private func run() {
         thread.store(UInt(pthread_self()), ordering: .relaxed)
+        var earliest: UInt64 = 0
         while true {
-            let commits = queue.take()
+            let commits = queue.take(notBefore: earliest)
             if commits.isEmpty { break }
+            earliest = commits.count > 1 ? monotonicNanoseconds() + Self.interval : 0
             var rest = commits[...]
             while !rest.isEmpty { rest = rest.dropFirst(store(rest)) }
         }

@@ -120,7 +120,7 @@ struct Gates: Equatable, Sendable {
     }
 
     /// The first gate that is not open, the server's own first; nil if all are open.
-    var trouble: Gate? { ([server] + kinds).first { !$0.isOpen } }
+    var trouble: Gate? { server.isOpen ? kinds.first { !$0.isOpen } : server }
 
     /// Records the start of a request.
     ///

@@ -28,7 +28,16 @@ extension UploadMachine {
         if uploads[key]?.holdsSlot == false { leaveSlot(key) }
         enqueue(key)
         wakeGroup(of: key)
-        actions.append(.changed(key))
+        if !looksAlike(old, phase, for: key) { actions.append(.changed(key)) }
+    }
+
+    /// Whether reports show the same state and progress in both phases. A closed gate makes a difference.
+    private func looksAlike(_ old: Upload.Phase, _ new: Upload.Phase, for key: ContentKey) -> Bool {
+        switch (old, new) {
+        case (.unregistered, .registering), (.verifying, .asking): gates.trouble == nil
+        case (.registering, .ready): gates.trouble == nil && uploads[key]?.acknowledgedBytes == 0
+        default: false
+        }
     }
 
     /// Counts an upload that enters (1) or leaves (-1) a phase.

@@ -195,8 +195,12 @@ public struct UploadMachine: Sendable {
             actions.append(.allChanged)
         }
         defer { actions.removeAll(keepingCapacity: true) }
-        let isWrite = { (action: MachineAction) in if case .write = action { true } else { false } }
-        return actions.filter(isWrite) + actions.filter { !isWrite($0) }
+        var ordered: [MachineAction] = []
+        ordered.reserveCapacity(actions.count)
+        for action in actions { if case .write = action { ordered.append(action) } }
+        if ordered.count == actions.count { return ordered }
+        for action in actions { if case .write = action {} else { ordered.append(action) } }
+        return ordered
     }
 
     /// Returns when the next `tick` is due; nil if only other events can cause actions.

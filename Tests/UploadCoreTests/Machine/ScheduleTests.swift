@@ -19,6 +19,19 @@ struct ScheduleTests {
         #expect(bench.outcomes.count == 120)
     }
 
+    @Test("reports no change from one phase to another that looks alike")
+    func unseen() throws {
+        var bench = Bench(files: 1)
+        #expect(bench.tell(joins(1...2)).contains(.changed(content(2).key)))
+        let request = try #require(bench.underWay.first)
+        let registered = (1...2).map {
+            MachineEvent.registered(request.id, content($0).key, remoteID: "\($0)", .asRecorded)
+        }
+        let actions = bench.tell(registered)
+        #expect(actions.contains(.changed(content(1).key)))
+        #expect(!actions.contains(.changed(content(2).key)))
+    }
+
     @Test("a refused batch is repeated file by file, and only the refused file fails")
     func guilty() {
         var bench = Bench()

@@ -7,7 +7,7 @@ package struct FileReport: Equatable, Sendable {
     /// How many fragments exist, and how many the server acknowledged.
     package struct Fragments: Equatable, Sendable {
         /// Number of fragments of the content.
-        var total: Int
+        package var total: Int
         /// Number of fragments the server acknowledged.
         var finished: Int
 

@@ -6,8 +6,8 @@ import UploadCore
 /// - Final states and removals are due at once.
 /// - Another state is due once it has lasted for ``brief``, and not sooner than ``interval`` after the last write. So a
 ///   file that ends at once gets one write. The first sidecars on an idle agent are due at once.
-/// - The states before an upload get a bounded share of all writes, and less while files reach final states: soon most of
-///   these files have ended too.
+/// - The states before an upload, and the upload of a file of one fragment, get a bounded share of all writes, and less
+///   while files reach final states: soon most of these files have ended too.
 /// - What can't be written is tried again after everything else, so that one read-only directory holds nothing else up.
 struct SidecarQueue: Sendable {
     /// A state that lasts shorter is not written.
@@ -50,9 +50,9 @@ struct SidecarQueue: Sendable {
     private enum Rank: Int, CaseIterable {
         /// Final states, removals, and the first sidecars on an idle agent.
         case inTurn
-        /// All other states from the start of an upload on.
+        /// All other states.
         case paced
-        /// States before the upload. In a rush, these are by far the most.
+        /// States that soon give way to a final one. In a rush, these are by far the most.
         case inLine
         /// Failed writes.
         case again
@@ -124,7 +124,7 @@ struct SidecarQueue: Sendable {
             }
             let waiting: SourceState? = if case .write(let older) = former { older.state } else { nil }
             if waiting == nil { entry.latest = now + Self.patience }
-            let rank = state.comesBeforeUpload ? Rank.inLine : .paced
+            let rank = sidecar.passesSoon ? Rank.inLine : .paced
             if waiting == state, entry.rank == rank { return }
             let isLasting = waiting == nil && entry.shown == state
             let due = isLasting ? now : min(now + Self.brief, entry.latest)
@@ -279,12 +279,14 @@ struct SidecarQueue: Sendable {
     mutating func stall(now: MonotonicTime) { stalledUntil = now + Self.retry }
 }
 
-extension SourceState {
-    /// Whether a file in this state waits for its upload.
-    fileprivate var comesBeforeUpload: Bool {
-        switch self {
-        case .file(.settling), .file(.hashing), .file(.queued): true
-        default: false
+extension Sidecar {
+    /// Whether a file waits for its upload, or uploads a single fragment.
+    fileprivate var passesSoon: Bool {
+        guard case .file(let report) = self else { return false }
+        switch report.state {
+        case .settling, .hashing, .queued: return true
+        case .uploading, .verifying: return report.fragments?.total == 1
+        default: return false
         }
     }
 }

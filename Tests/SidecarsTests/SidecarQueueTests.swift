@@ -223,6 +223,19 @@ final class SidecarQueueTests {
         #expect(jobs(after: .milliseconds(500)) == ["verifying"])
     }
 
+    @Test(
+        "writes few sidecars of uploads of one fragment while files end", arguments: [FileState.uploading, .verifying])
+    func shortUploads(state: FileState) throws {
+        useUpCredit()
+        for index in 0..<100 {
+            var report = FileReport.seen(try numbered(index), state)
+            report.fragments = .init(total: 1, finished: 0)
+            add(report, after: .zero)
+        }
+        add(.seen(try numbered(1000), .done), after: .milliseconds(250))
+        #expect(jobs(after: .milliseconds(250)).count == 1 + SidecarQueue.mostPerRush)
+    }
+
     @Test("keeps a bounded number of entries: writes early if more wait, and forgets written ones")
     func bounded() throws {
         useUpCredit()

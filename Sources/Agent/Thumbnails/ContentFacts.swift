@@ -25,7 +25,8 @@ extension ContentFacts {
             var record = old
             record.facts = facts
             record.isExamined = isAll
-            return (record, old.facts != facts && !old.isTrace)
+            // Reports show unknown facts and facts without values alike.
+            return (record, old.facts ?? MediaFacts() != facts && !old.isTrace)
         }
     }
 }

@@ -90,6 +90,14 @@ struct ThumbnailsTests {
         #expect(changes.allSatisfy { $0.record.facts == size && $0.record.isExamined })
     }
 
+    @Test("records that nothing can be known of a content, without another report")
+    func learnNothing() throws {
+        let facts = Facts(records: [try picture("a").record])
+        let changes = facts.records(of: key, learning: MediaFacts(), isAll: true)
+        #expect(changes.map(\.record.isExamined) == [true])
+        #expect(changes.map(\.isShown) == [false])
+    }
+
     @Test("lets a file leave once the examination of its content ends")
     func hold() async throws {
         let (record, file) = try picture("a.jpg")

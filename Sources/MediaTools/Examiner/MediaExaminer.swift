@@ -94,9 +94,8 @@ public final class MediaExaminer: Sendable {
     ) async -> ThumbnailOutcome {
         guard let thumbnails else { return .none("thumbnails are off") }
         guard Self.takes(type) else { return .none("thumbnails of \(type.mime) are not supported") }
-        if await thumbnails.has(key) { return .there }
         do throws(ThumbnailFailure) {
-            let draft = try await thumbnails.newDraft()
+            guard let draft = try await thumbnails.newDraft(for: key) else { return .there }
             do throws(ThumbnailFailure) {
                 try await draw(picture(of: file, type, duration: duration), into: draft.file)
                 try await thumbnails.keep(draft, as: key)

@@ -40,7 +40,7 @@ actor ThumbnailFolder {
     }
 
     /// Whether a thumbnail exists. A thumbnail truncated by a power cut counts as missing and is removed.
-    func has(_ key: ContentKey) -> Bool {
+    private func has(_ key: ContentKey) -> Bool {
         guard let folder = try? Directory(path: path),
             let file = try? folder.open(name(of: key), flags: O_RDONLY)
         else { return false }
@@ -52,18 +52,30 @@ actor ThumbnailFolder {
     /// Creates an unnamed file for a thumbnail, which vanishes unless it gets a name. If the file system does not
     /// support unnamed files, the file has a temporary name until ``keep(_:as:)`` or ``discard(_:)``. Creates the
     /// directory if missing.
-    func newDraft() throws(ThumbnailFailure) -> ThumbnailDraft {
-        do {
-            try Directory.create(path)
-            if let file = try namelessFile() { return ThumbnailDraft(file: file, name: nil) }
-            lastDraft += 1
-            // Starts at 1 in each run of the agent, so that files left by a power cut are reused.
-            let name = Array(".draft-\(lastDraft)".utf8)
-            let file = try Directory(path: path).open(name, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
-            return ThumbnailDraft(file: SharedDescriptor(file), name: name)
+    ///
+    /// - Returns: nil if the thumbnail exists.
+    func newDraft(for key: ContentKey) throws(ThumbnailFailure) -> ThumbnailDraft? {
+        if has(key) { return nil }
+        do throws(Errno) {
+            do throws(Errno) {
+                return try createDraft()
+            } catch {
+                guard error == .noSuchFileOrDirectory else { throw error }
+                try Directory.create(path)
+                return try createDraft()
+            }
         } catch {
             throw ThumbnailFailure(message: "\(path): cannot create a file: \(error)", isFinal: false)
         }
+    }
+
+    private func createDraft() throws(Errno) -> ThumbnailDraft {
+        if let file = try namelessFile() { return ThumbnailDraft(file: file, name: nil) }
+        lastDraft += 1
+        // Starts at 1 in each run of the agent, so that files left by a power cut are reused.
+        let name = Array(".draft-\(lastDraft)".utf8)
+        let file = try Directory(path: path).open(name, flags: O_RDWR | O_CREAT | O_TRUNC, mode: 0o600)
+        return ThumbnailDraft(file: SharedDescriptor(file), name: name)
     }
 
     /// man 2 open: EOPNOTSUPP comes from the file system, EISDIR from a layer without support for O_TMPFILE.
@@ -119,10 +131,12 @@ actor ThumbnailFolder {
         }
     }
 
-    /// Removes an unused draft.
-    func discard(_ draft: ThumbnailDraft) {
-        if let name = draft.name { try? Directory(path: path).unlink(name) }
+    /// Removes an unused draft. An unnamed one vanishes by itself.
+    nonisolated func discard(_ draft: ThumbnailDraft) async {
+        if let name = draft.name { await removeDraft(name) }
     }
+
+    private func removeDraft(_ name: [UInt8]) { try? Directory(path: path).unlink(name) }
 
     /// Removes a thumbnail. A missing thumbnail is no error.
     func remove(_ key: ContentKey) {

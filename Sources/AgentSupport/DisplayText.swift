@@ -4,6 +4,7 @@ package enum DisplayText {
     ///
     /// A file may be named `\u{1B}[2J`: the terminal must show the name and not execute it.
     package static func escaped(_ text: String) -> String {
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
         var result = ""
         for scalar in text.unicodeScalars {

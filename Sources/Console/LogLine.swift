@@ -71,6 +71,8 @@ package struct LogLine: Sendable {
 
     /// Quotes a value if necessary, so that its end is unambiguous.
     private static func quoted(_ value: String) -> String {
+        let marks = [UInt8(ascii: "\""), UInt8(ascii: "=")]
+        if !value.isEmpty, value.utf8.allSatisfy({ (0x21..<0x7F).contains($0) && !marks.contains($0) }) { return value }
         let escaped = DisplayText.escaped(value)
         let isPlain = !escaped.isEmpty && !escaped.contains { $0.isWhitespace || $0 == "\"" || $0 == "=" }
         guard !isPlain else { return escaped }

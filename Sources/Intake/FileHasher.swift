@@ -45,7 +45,7 @@ struct FileHasher {
         let length = Int(min(UInt64(Self.bufferSize), before.size))
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
         defer { buffer.deallocate() }
-        _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL)
+        if before.size > length { _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL) }
         var hasher = ContentHasher(secret: secret, withSHA256: withSHA256)
         var type = MediaType.other
         var offset: UInt64 = 0

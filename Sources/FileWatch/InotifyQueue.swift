@@ -20,7 +20,7 @@ final class InotifyQueue: Sendable {
     /// Upper bound for one event's size in bytes: 16 bytes and a name of 255 with its padding.
     private static let largestEvent = 512
     /// Pause after each read, in milliseconds: during a burst of files, one wake-up then serves many events.
-    private static let pause: Int32 = 1
+    private static let pause: Int32 = 5
 
     private let descriptor: Descriptor
     private let wakeup: Wakeup

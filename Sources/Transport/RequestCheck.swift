@@ -5,12 +5,13 @@ import URLs
 enum RequestCheck {
     /// - Throws: ``TransportError/badRequest(_:)`` or ``TransportError/badURL(_:)``; the message never quotes a
     ///   value.
-    static func validate(_ request: TransportRequest) throws(TransportError) {
-        try validate(url: request.url)
+    /// - Returns: the request's URL.
+    static func validate(_ request: TransportRequest) throws(TransportError) -> WebURL {
+        let url = try validate(url: request.url)
         for name in framing where request.headers.contains(name) {
             throw .badRequest("the transport sets the header field \(name) itself")
         }
-        guard case .multipart(let parts) = request.body else { return }
+        guard case .multipart(let parts) = request.body else { return url }
         guard !request.headers.contains(.contentType) else {
             throw .badRequest("the transport sets the header field Content-Type of a multipart body itself")
         }
@@ -22,13 +23,15 @@ enum RequestCheck {
                 throw .badRequest("name, file name or type of a part holds a control character")
             }
         }
+        return url
     }
 
-    private static func validate(url: String) throws(TransportError) {
-        guard WebURL(url) != nil else { throw .badURL("not an absolute http or https URL") }
-        guard url.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+    private static func validate(url text: String) throws(TransportError) -> WebURL {
+        guard let url = WebURL(text) else { throw .badURL("not an absolute http or https URL") }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
             throw .badURL("the URL holds white space or a control character")
         }
+        return url
     }
 
     /// Fields about the request's end or the time of sending its body.

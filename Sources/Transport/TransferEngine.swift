@@ -31,11 +31,11 @@ final class TransferEngine: Sendable {
     }
 
     func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
-        try RequestCheck.validate(request)
+        let url = try RequestCheck.validate(request)
         let ticket = Ticket()
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let submission = Submission(request: request, ticket: ticket, continuation: continuation)
+                let submission = Submission(request: request, url: url, ticket: ticket, continuation: continuation)
                 if !inbox.post(.start(submission)) { continuation.resume(returning: .failure(.cancelled)) }
             }
         } onCancel: {

@@ -1,9 +1,11 @@
 import CCurl
 import Synchronization
+import URLs
 
 /// A request on its way to the transport's thread.
 struct Submission: Sendable {
     let request: TransportRequest
+    let url: WebURL
     let ticket: Ticket
     let continuation: CheckedContinuation<Result<HTTPReply, TransportError>, Never>
 }

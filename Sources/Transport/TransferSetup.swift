@@ -15,7 +15,7 @@ struct TransferSetup {
 
     private var easy: UnsafeMutableRawPointer { transfer.easy }
     private var request: TransportRequest { transfer.submission.request }
-    private var url: WebURL? { WebURL(request.url) }
+    private var url: WebURL { transfer.submission.url }
 
     func apply() {
         applyConnection()
@@ -56,7 +56,7 @@ struct TransferSetup {
         // Look-ups run on separate threads (man 3 CURLOPT_DNS_CACHE_TIMEOUT).
         set(CURLOPT_DNS_CACHE_TIMEOUT, 0)
         // An empty name overrides the environment (man 3 CURLOPT_PROXY).
-        if url?.isLoopback == true { set(CURLOPT_PROXY, "") }
+        if url.isLoopback { set(CURLOPT_PROXY, "") }
         // The request's fields, such as the token, are only for the server, never for a tunnel's proxy.
         set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -64,7 +64,7 @@ struct TransferSetup {
 
     /// Sets the proxy explicitly: only then is it known whether an address belongs to the proxy.
     private func applyPeerChecks() {
-        let proxy = url.flatMap { ProxyEnvironment.current.proxy(for: $0) }
+        let proxy = ProxyEnvironment.current.proxy(for: url)
         set(CURLOPT_PROXY, proxy?.url ?? "")
         // An empty list overrides the environment (man 3 CURLOPT_NOPROXY).
         set(CURLOPT_NOPROXY, "")

@@ -60,23 +60,39 @@ struct ReplyJudge {
     /// - Returns: the decoded `data` object.
     /// - Throws: the kind of failure reported by the reply.
     func data<Data: Decodable>(_ type: Data.Type, of reply: HTTPReply) throws(RemoteFailure) -> Data {
+        // Mostly one look is enough. Otherwise `accept` finds out what is wrong.
+        if (200...299).contains(reply.status), let whole = decoded(Whole<Data>.self, in: reply), whole.isSuccess {
+            return whole.data
+        }
         try accept(reply)
-        do {
-            return try JSONDecoder().decode(Body<Data>.self, from: FoundationEssentials.Data(reply.body)).data
-        } catch {
+        guard let data = optionalData(type, of: reply) else {
             throw badReply("its data does not match the protocol")
         }
+        return data
     }
 
     /// Decodes the data of an already accepted reply.
     ///
     /// - Returns: the decoded `data` object; nil for missing or unexpected data.
     func optionalData<Data: Decodable>(_ type: Data.Type, of reply: HTTPReply) -> Data? {
-        try? JSONDecoder().decode(Body<Data>.self, from: FoundationEssentials.Data(reply.body)).data
+        decoded(Body<Data>.self, in: reply)?.data
     }
 
     private struct Body<Payload: Decodable>: Decodable {
         var data: Payload
+    }
+
+    /// Envelope and data.
+    private struct Whole<Payload: Decodable>: Decodable {
+        var code: Int?
+        var message: String?
+        var data: Payload
+
+        var isSuccess: Bool { code.map { (200...299).contains($0) } ?? true }
+    }
+
+    private func decoded<Value: Decodable>(_ type: Value.Type, in reply: HTTPReply) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(reply.body))
     }
 
     /// Checks that a reply reports success.
@@ -102,7 +118,7 @@ struct ReplyJudge {
     }
 
     private func envelope(of reply: HTTPReply) -> Envelope? {
-        try? JSONDecoder().decode(Envelope.self, from: Data(reply.body))
+        decoded(Envelope.self, in: reply)
     }
 
     private func badReply(_ why: String) -> RemoteFailure {
@@ -177,7 +193,7 @@ struct ReplyJudge {
 
     /// Whether a 403 concerns one file instead of the account: its data names exactly one id.
     private func namesOneFile(_ reply: HTTPReply) -> Bool {
-        guard let data = try? JSONDecoder().decode(Named.self, from: Data(reply.body)).data else { return false }
+        guard let data = decoded(Named.self, in: reply)?.data else { return false }
         return data.fileId != nil || data.fileIds?.count == 1
     }
 }

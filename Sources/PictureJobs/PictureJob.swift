@@ -1,9 +1,9 @@
 /// A request of the agent to the picture worker: one packet of `PictureWire`. The packet carries descriptors, never
 /// names (man 7 unix, SCM_RIGHTS). The first is the picture, open for reading. If the job writes anything, the second
 /// is an empty file, open for reading and writing.
-public struct PictureJob: Codable, Equatable, Sendable {
+public struct PictureJob: Equatable, PicturePacket {
     /// What the worker does.
-    public enum Operation: Codable, Equatable, Sendable {
+    public enum Operation: Equatable, Sendable {
         /// Read only the header; write nothing.
         case measure
         /// Write a square JPEG of this side, cropped around the centre.
@@ -27,12 +27,45 @@ public struct PictureJob: Codable, Equatable, Sendable {
         self.operation = operation
         self.maximumPixels = maximumPixels
     }
+
+    /// Id, pixels, and the operation with its arguments.
+    public var fields: [String] { ["\(id)", "\(maximumPixels)"] + operation.fields }
+
+    /// Creates the packet from its lines; see ``PicturePacket``.
+    public init?(fields: [String]) {
+        guard fields.count >= 3, let id = UInt64(fields[0]), let pixels = Int(fields[1]),
+            let operation = Operation(name: fields[2], arguments: Array(fields[3...]))
+        else { return nil }
+        self.init(id: id, operation: operation, maximumPixels: pixels)
+    }
 }
 
-/// The picture worker's answer to a job: one packet of JSON.
-public struct PictureAnswer: Codable, Equatable, Sendable {
+extension PictureJob.Operation {
+    fileprivate var fields: [String] {
+        switch self {
+        case .measure: ["measure"]
+        case .thumbnail(let side, let quality): ["thumbnail", "\(side)", "\(quality)"]
+        case .draw(let steps): ["draw"] + steps
+        case .encode(let quality): ["encode", "\(quality)"]
+        }
+    }
+
+    fileprivate init?(name: String, arguments: [String]) {
+        let numbers = arguments.compactMap { Int($0) }
+        switch (name, arguments.count) {
+        case ("measure", 0): self = .measure
+        case ("thumbnail", 2) where numbers.count == 2: self = .thumbnail(side: numbers[0], quality: numbers[1])
+        case ("draw", _): self = .draw(steps: arguments)
+        case ("encode", 1) where numbers.count == 1: self = .encode(quality: numbers[0])
+        default: return nil
+        }
+    }
+}
+
+/// The picture worker's answer to a job: one packet of `PictureWire`.
+public struct PictureAnswer: Equatable, PicturePacket {
     /// The result of a job.
-    public enum Outcome: Codable, Equatable, Sendable {
+    public enum Outcome: Equatable, Sendable {
         /// The job is done, and its output is written.
         case done(PictureFacts)
         /// The picture is damaged, too large, or of an unsupported format. Another attempt gives the same answer.
@@ -51,10 +84,37 @@ public struct PictureAnswer: Codable, Equatable, Sendable {
         self.id = id
         self.outcome = outcome
     }
+
+    /// Id, and the outcome with its details. A text for people comes last.
+    public var fields: [String] {
+        switch outcome {
+        case .done(let facts): ["\(id)", "done", "\(facts.width)", "\(facts.height)"]
+        case .refused(let refusal): ["\(id)", "refused", refusal.reason.rawValue, refusal.message]
+        case .failed(let reason): ["\(id)", "failed", reason]
+        }
+    }
+
+    /// Creates the packet from its lines; see ``PicturePacket``.
+    public init?(fields: [String]) {
+        guard fields.count >= 3, let id = UInt64(fields[0]) else { return nil }
+        switch (fields[1], fields.count) {
+        case ("done", 4):
+            guard let width = Int(fields[2]), let height = Int(fields[3]) else { return nil }
+            self.init(id: id, outcome: .done(PictureFacts(width: width, height: height)))
+        case ("refused", 4...):
+            guard let reason = PictureRefusal.Reason(rawValue: fields[2]) else { return nil }
+            self.init(id: id, outcome: .refused(PictureRefusal(reason, Self.text(fields[3...]))))
+        case ("failed", _):
+            self.init(id: id, outcome: .failed(Self.text(fields[2...])))
+        default: return nil
+        }
+    }
+
+    private static func text(_ lines: ArraySlice<String>) -> String { lines.joined(separator: "\n") }
 }
 
 /// The size of a picture.
-public struct PictureFacts: Codable, Equatable, Sendable {
+public struct PictureFacts: Equatable, Sendable {
     /// The width in pixels, after rotation to upright.
     public var width: Int
     /// The height in pixels, after rotation to upright.
@@ -68,9 +128,9 @@ public struct PictureFacts: Codable, Equatable, Sendable {
 }
 
 /// Why the worker refused a picture.
-public struct PictureRefusal: Codable, Error, Equatable, Sendable {
+public struct PictureRefusal: Error, Equatable, Sendable {
     /// Classes of refusal.
-    public enum Reason: String, Codable, Sendable {
+    public enum Reason: String, Sendable {
         /// The first bytes match no supported format.
         case notAPicture = "not_a_picture"
         /// The picture has more pixels than allowed.

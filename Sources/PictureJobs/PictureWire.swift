@@ -1,9 +1,8 @@
-import FoundationEssentials
-
 /// The wire protocol between the agent and the picture worker, defined once for both ends.
 ///
-/// - The worker's standard input is its end of a `SOCK_SEQPACKET` socket pair. A packet is one JSON value of at most
-///   ``longestPacket`` bytes. Only packets to the worker carry descriptors.
+/// - The worker's standard input is its end of a `SOCK_SEQPACKET` socket pair. A packet is UTF-8 text of at most
+///   ``longestPacket`` bytes, with a line for each field (``PicturePacket/fields``). Only packets to the worker carry
+///   descriptors.
 /// - The worker speaks first: it loads its decoders, enters its sandbox and sends a ``PictureHello``. Each later packet
 ///   is a ``PictureAnswer``.
 /// - Each packet to the worker is a ``PictureJob`` with its descriptors: the picture and, except for `measure`, the
@@ -17,7 +16,7 @@ import FoundationEssentials
 ///   libvips fails to start. One line on standard error says what to do.
 public enum PictureWire {
     /// Incremented when a packet changes its meaning.
-    public static let version = 1
+    public static let version = 2
     /// The maximum length of a packet in either direction, in bytes.
     public static let longestPacket = 16 * 1024
     /// The maximum number of steps in one job.
@@ -28,35 +27,47 @@ public enum PictureWire {
     /// Encodes a packet.
     ///
     /// - Throws: ``PictureWireError`` if the packet would be too long.
-    public static func packet(of value: some Encodable) throws(PictureWireError) -> [UInt8] {
-        guard let data = try? JSONEncoder().encode(value) else { throw .unreadable }
-        if data.count > longestPacket { throw .tooLong }
-        return Array(data)
+    public static func packet(of value: some PicturePacket) throws(PictureWireError) -> [UInt8] {
+        let bytes = Array(value.fields.joined(separator: "\n").utf8)
+        if bytes.count > longestPacket { throw .tooLong }
+        return bytes
     }
 
     /// Decodes a packet.
     ///
     /// - Throws: ``PictureWireError`` if the packet is too long or contains something else.
-    public static func value<Value: Decodable>(_ type: Value.Type, in packet: [UInt8]) throws(PictureWireError) -> Value
-    {
+    public static func value<Value: PicturePacket>(
+        _ type: Value.Type, in packet: [UInt8]
+    ) throws(PictureWireError) -> Value {
         if packet.count > longestPacket { throw .tooLong }
-        guard let value = try? JSONDecoder().decode(type, from: Data(packet)) else { throw .unreadable }
+        let lines = packet.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let fields = lines.compactMap { String(validating: $0, as: UTF8.self) }
+        guard fields.count == lines.count, let value = Value(fields: fields) else { throw .unreadable }
         return value
     }
+}
+
+/// A packet of ``PictureWire``.
+public protocol PicturePacket: Sendable {
+    /// The packet's fields, in order. Only the last one may hold line breaks.
+    var fields: [String] { get }
+
+    /// Creates the packet from its lines; nil if they are not those of this kind of packet.
+    init?(fields: [String])
 }
 
 /// Why a packet is invalid.
 public enum PictureWireError: Error, Equatable, Sendable {
     /// The packet is longer than ``PictureWire/longestPacket``.
     case tooLong
-    /// The packet is not JSON of the expected type.
+    /// The packet's fields are not those of the expected type.
     case unreadable
 }
 
 /// The first packet of a picture worker: its version and abilities.
-public struct PictureHello: Codable, Equatable, Sendable {
+public struct PictureHello: Equatable, PicturePacket {
     /// A defence against a compromised decoder. Resource limits always apply.
-    public enum Layer: String, Codable, Sendable, CaseIterable {
+    public enum Layer: String, Sendable, CaseIterable {
         /// No program that the worker executes gains rights (man 2 prctl, PR_SET_NO_NEW_PRIVS).
         case noNewPrivileges = "no_new_privs"
         /// The kernel refuses system calls that open, connect, execute, signal or trace (man 2 seccomp).
@@ -80,5 +91,21 @@ public struct PictureHello: Codable, Equatable, Sendable {
         self.library = library
         self.formats = formats
         self.sandbox = sandbox
+    }
+
+    /// Version, library, formats and sandbox layers, the last two separated by spaces.
+    public var fields: [String] {
+        ["\(version)", library, formats.joined(separator: " "), sandbox.map(\.rawValue).joined(separator: " ")]
+    }
+
+    /// Creates the packet from its lines; see ``PicturePacket``.
+    public init?(fields: [String]) {
+        guard fields.count == 4, let version = Int(fields[0]) else { return nil }
+        let names = fields[3].split(separator: " ")
+        let sandbox = names.compactMap { Layer(rawValue: String($0)) }
+        guard sandbox.count == names.count else { return nil }
+        self.init(
+            version: version, library: fields[1], formats: fields[2].split(separator: " ").map(String.init),
+            sandbox: sandbox)
     }
 }

@@ -15,8 +15,8 @@ struct Program {
         The agent and the receiver start this program; never start it by hand. It
         measures pictures and draws thumbnails and avatars in a process of its own, so
         that a picture made to break a decoder breaks only this process. It opens no
-        files and has no network: it gets open files, and one JSON job at a time, over
-        the socket on standard input.
+        files and has no network: it gets open files, and one job at a time, over the
+        socket on standard input.
 
           outbox-media --version    show the libraries it was built with
           outbox-media --help       show this text

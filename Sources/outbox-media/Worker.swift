@@ -22,7 +22,7 @@
             }
         }
 
-        private func send(_ value: some Encodable) throws(Errno) {
+        private func send(_ value: some PicturePacket) throws(Errno) {
             // Messages are short, so that every answer fits.
             guard let packet = try? PictureWire.packet(of: value) else { throw .messageTooLong }
             try DescriptorPacket.send(packet, to: socket)

@@ -115,12 +115,13 @@ final class PictureProcess: Sendable {
         var watched = [socket.rawValue, errors.reading.rawValue]
         var trouble: String?
         var isReady = false
+        let memory = ResidentMemory(of: process.pid)
         while trouble == nil {
             let ready = waitUntilReadable(watched)
             if ready[1], !errors.drain({ tail.append($0) }) { watched[1] = -1 }
             guard ready[0] else { continue }
             do {
-                guard let news = try receive(from: socket, isReady: isReady, pid: process.pid) else { break }
+                guard let news = try receive(from: socket, isReady: isReady, memory) else { break }
                 isReady = true
                 report(news)
             } catch {
@@ -141,7 +142,7 @@ final class PictureProcess: Sendable {
     }
 
     /// Receives the next packet; nil after the worker closed its end.
-    private func receive(from socket: SharedDescriptor, isReady: Bool, pid: pid_t) throws -> Report? {
+    private func receive(from socket: SharedDescriptor, isReady: Bool, _ memory: ResidentMemory) throws -> Report? {
         let packet: DescriptorPacket?
         do {
             packet = try DescriptorPacket.receive(from: socket.rawValue, longest: PictureWire.longestPacket)
@@ -153,21 +154,30 @@ final class PictureProcess: Sendable {
         if isReady {
             let answer = try PictureWire.value(PictureAnswer.self, in: packet.bytes)
             if case .done(let facts) = answer.outcome, !facts.isPossible { throw PictureWireError.unreadable }
-            return .answered(answer, memory: Self.residentBytes(of: pid))
+            return .answered(answer, memory: memory.bytes)
         }
         let hello = try PictureWire.value(PictureHello.self, in: packet.bytes)
         if hello.version != PictureWire.version { throw PictureWireError.unreadable }
         return .ready(hello)
     }
+}
 
-    /// Resident memory of a process (man 5 proc, statm); 0 if unreadable.
-    private static func residentBytes(of pid: pid_t) -> Int {
-        guard let file = try? SharedDescriptor(opening: "/proc/\(pid)/statm", flags: O_RDONLY) else { return 0 }
-        var bytes = [UInt8](repeating: 0, count: 128)
-        guard let count = try? bytes.withUnsafeMutableBytes({ try file.read(into: $0, at: 0) }) else { return 0 }
-        let numbers = bytes[..<count].split(separator: UInt8(ascii: " "))
-        guard numbers.count > 1, let pages = Int(String(decoding: numbers[1], as: UTF8.self)) else { return 0 }
-        return pages * sysconf(Int32(_SC_PAGESIZE))
+/// Reads how much memory a process occupies (man 5 proc, statm). The file stays open: each read is one system call.
+private struct ResidentMemory {
+    private let file: SharedDescriptor?
+
+    init(of pid: pid_t) {
+        file = try? SharedDescriptor(opening: "/proc/\(pid)/statm", flags: O_RDONLY)
+    }
+
+    /// 0 if unreadable.
+    var bytes: Int {
+        let pages = withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer -> Int? in
+            guard let count = try? file?.read(into: buffer, at: 0) else { return nil }
+            let numbers = buffer[..<count].split(separator: UInt8(ascii: " "))
+            return numbers.count > 1 ? Int(String(decoding: numbers[1], as: UTF8.self)) : nil
+        }
+        return (pages ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 }
 

@@ -4,7 +4,8 @@ import Glibc
 /// crash.
 ///
 /// The worker's standard input is a packet socket (man 7 unix, SOCK_SEQPACKET). The worker sends a hello, then
-/// answers jobs. A job is a JSON value with open files as descriptors. Not thread-safe.
+/// answers jobs. A packet is text with a line for each field, and a job carries open files as descriptors. Not
+/// thread-safe.
 final class PictureWorker {
     /// The receive timeout in seconds. Longer than the worker's own limit of processor time per job.
     private static let patience = 90
@@ -67,17 +68,13 @@ final class PictureWorker {
     /// Draws a square JPEG, cropped around the centre, into an empty file.
     func draw(_ picture: OpenFile, side: Int, into output: OpenFile) -> Outcome {
         lastJob += 1
-        let job: JSON = [
-            "id": .integer(lastJob), "maximumPixels": .integer(Int64(Self.mostPixels)),
-            "operation": ["thumbnail": ["side": .integer(Int64(side)), "quality": .integer(80)]],
-        ]
-        guard send(job.bytes, with: [picture.descriptor, output.descriptor]), let answer = receive() else {
+        let job = "\(lastJob)\n\(Self.mostPixels)\nthumbnail\n\(side)\n80"
+        guard send(Array(job.utf8), with: [picture.descriptor, output.descriptor]), let answer = receive() else {
             return .lost
         }
-        guard let json = answer.withUnsafeBytes({ JSONParser.value(of: $0) }), json["id"]?.integer == lastJob else {
-            return .lost
-        }
-        return json["outcome"]?["done"] == nil ? .refused : .done
+        let fields = answer.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        guard fields.count >= 3, fields[0].elementsEqual("\(lastJob)".utf8) else { return .lost }
+        return fields[1].elementsEqual("done".utf8) ? .done : .refused
     }
 
     // MARK: Packets

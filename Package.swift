@@ -66,6 +66,7 @@ let package = Package(
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CDisk"),
         .systemLibrary(name: "CSandbox"),
+        .systemLibrary(name: "CTunnel"),
         .systemLibrary(
             name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
         .systemLibrary(
@@ -136,7 +137,7 @@ let package = Package(
             [
                 "AgentConfiguration", "AgentSupport", "CLinux", "Console", "ControlAPI", "FileWatch", "LedgerCare",
                 "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Remotes", "Reports", "Session", "Transport",
-                "URLs", httpTypes, logging, systemPackage,
+                "UploadCore", "URLs", httpTypes, logging, systemPackage,
             ]),
         room(
             "Portrait",
@@ -175,9 +176,8 @@ let package = Package(
         program(
             "outbox-bench",
             [
-                "Avatars", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs", "UploadCore", argumentParser,
-                httpTypes,
-                logging, systemPackage,
+                "Avatars", "CTunnel", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs", "UploadCore",
+                argumentParser, httpTypes, logging, systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct All: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "All measurements. P1 and P3, P2 and P4, P5 and P6 share their runs.")
+        abstract: "All measurements. P1 and P3, P2 and P4, P5 and P6 share their runs. P9 needs root.")
 
     @OptionGroup var options: Options
     @OptionGroup var repetition: PairOptions
@@ -41,6 +41,16 @@ struct All: ParsableCommand {
             report.add(many.memory(manySeries))
 
             report.add(try SparseFile(size: sparse, pairs: 1).run(workplace))
+
+            do {
+                for shape in LinkShape.usual {
+                    let upload = LongLinkUpload(
+                        shape: shape, size: ByteCount(256 << 20), count: 1000, pairs: repetition.pairs)
+                    try upload.run(workplace).forEach { report.add($0) }
+                }
+            } catch {
+                note("  P9 is skipped: \(error)")
+            }
         }
     }
 }

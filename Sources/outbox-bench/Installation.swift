@@ -9,18 +9,32 @@ struct Installation {
     let agent: ChildProcess
     private let receiver: ChildProcess
 
+    /// The token for a server that is not on loopback.
+    private static let token = "outbox-bench-token-0123456789abcdef"
+
     /// Starts both programs and waits until the agent is idle.
-    init(_ programs: Programs, in directory: String) throws {
+    ///
+    /// - Parameter link: The link between the programs; nil for loopback.
+    init(_ programs: Programs, in directory: String, over link: LongLink? = nil) throws {
         outbox = try Workplace.makeDirectory("\(directory)/outbox")
-        receiver = try ChildProcess(
-            programs.receiver, ["--root", "\(directory)/received", "--listen", "127.0.0.1:0"],
-            log: "\(directory)/receiver.log")
+        let address = link == nil ? "127.0.0.1" : LongLink.serverAddress
+        let startReceiver = {
+            try ChildProcess(
+                programs.receiver, ["--root", "\(directory)/received", "--listen", "\(address):0"],
+                log: "\(directory)/receiver.log",
+                environment: link == nil ? [:] : ["OUTBOX_RECEIVER_TOKENS": "\(Self.token) bench"])
+        }
+        receiver = try link?.atServer(startReceiver) ?? startReceiver()
         do {
             let url = try receiver.announcement("outbox-receiver listening on ")
             let configuration = "\(directory)/agent.toml"
-            try TextFile.write(Self.configuration(url: url), to: configuration)
-            agent = try ChildProcess(
-                programs.outbox, ["run", "--config", configuration], log: "\(directory)/agent.log")
+            try TextFile.write(Self.configuration(url: url, isRemote: link != nil), to: configuration)
+            let startAgent = {
+                try ChildProcess(
+                    programs.outbox, ["run", "--config", configuration], log: "\(directory)/agent.log",
+                    environment: link == nil ? [:] : ["OUTBOX_TOKEN": Self.token])
+            }
+            agent = try link?.atClient(startAgent) ?? startAgent()
         } catch {
             receiver.stop()
             throw error
@@ -38,7 +52,7 @@ struct Installation {
         receiver.stop()
     }
 
-    private static func configuration(url: String) -> String {
+    private static func configuration(url: String, isRemote: Bool) -> String {
         """
         outbox = "outbox"
         state = "state"
@@ -46,6 +60,7 @@ struct Installation {
 
         [remote]
         url = "\(url)"
+        insecure_http = \(isRemote)
 
         [control]
         dashboard = ""

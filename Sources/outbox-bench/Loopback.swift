@@ -1,14 +1,14 @@
 import Glibc
 import SystemPackage
 
-/// TCP sockets on 127.0.0.1.
+/// TCP sockets, on 127.0.0.1 unless another address is given.
 enum Loopback {
     /// Returns a socket that listens on any free port.
-    static func listen() throws -> FileDescriptor {
+    static func listen(at host: String = "127.0.0.1") throws -> FileDescriptor {
         let listener = try makeSocket()
-        try withAddress(port: 0) { address, length in
+        try withAddress(host, port: 0) { address, length in
             guard bind(listener.rawValue, address, length) == 0, Glibc.listen(listener.rawValue, 16) == 0 else {
-                throw Failure.system("listening on 127.0.0.1")
+                throw Failure.system("listening on \(host)")
             }
         }
         return listener
@@ -16,7 +16,11 @@ enum Loopback {
 
     /// Returns the URL of a listening socket.
     static func address(of listener: FileDescriptor) throws -> String {
-        "http://127.0.0.1:\(try port(of: listener))"
+        var end = try localEnd(of: listener)
+        var text = [CChar](repeating: 0, count: Int(INET_ADDRSTRLEN))
+        inet_ntop(AF_INET, &end.sin_addr, &text, socklen_t(text.count))
+        let host = String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return "http://\(host):\(UInt16(bigEndian: end.sin_port))"
     }
 
     /// Returns a currently free port.
@@ -46,6 +50,10 @@ enum Loopback {
     }
 
     private static func port(of listener: FileDescriptor) throws -> UInt16 {
+        UInt16(bigEndian: try localEnd(of: listener).sin_port)
+    }
+
+    private static func localEnd(of listener: FileDescriptor) throws -> sockaddr_in {
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in
@@ -54,16 +62,16 @@ enum Loopback {
             }
         }
         guard code == 0 else { throw Failure.system("getsockname") }
-        return UInt16(bigEndian: address.sin_port)
+        return address
     }
 
     private static func withAddress<Result>(
-        port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
+        _ host: String = "127.0.0.1", port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) throws -> Result
     ) rethrows -> Result {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        inet_pton(AF_INET, host, &address.sin_addr)
         return try withUnsafePointer(to: &address) { pointer in
             try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 try body($0, socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -2,9 +2,11 @@
 struct OutboxContender: Contender {
     let name = "outbox"
     let programs: Programs
+    /// The link between the agent and its server; nil for loopback.
+    var link: LongLink?
 
     func upload(_ files: TestFiles, room: String) throws -> Sample {
-        let installation = try Installation(programs, in: room)
+        let installation = try Installation(programs, in: room, over: link)
         defer { installation.stop() }
         let agent = installation.agent.reading
         let watch = try SidecarWatch(installation.outbox)

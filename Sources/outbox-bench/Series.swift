@@ -71,7 +71,7 @@ enum Text {
         for _ in 0..<decimals { factor *= 10 }
         let scaled = Int64((abs(value) * factor).rounded())
         let fraction = String(scaled % Int64(factor))
-        let padded = String(repeating: "0", count: decimals - fraction.count) + fraction
+        let padded = String(repeating: "0", count: max(0, decimals - fraction.count)) + fraction
         return "\(value < 0 ? "-" : "")\(scaled / Int64(factor))\(decimals > 0 ? "." + padded : "")"
     }
 }

@@ -10,9 +10,10 @@ struct Sink: ParsableCommand {
     static let announcement = "sink listening on "
 
     @Option var directory: String
+    @Option var address = "127.0.0.1"
 
     func run() throws {
-        let listener = try Loopback.listen()
+        let listener = try Loopback.listen(at: address)
         say("\(Self.announcement)\(try Loopback.address(of: listener))")
         while true {
             // This process starts no programs that could inherit the descriptor.

@@ -1,0 +1,43 @@
+// Network namespaces and TUN devices. glibc declares the calls only with _GNU_SOURCE, and Swift can't call ioctl.
+#pragma once
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_tun.h>
+#include <linux/sched.h>
+#include <net/if.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/// Moves this thread into a new network namespace (man 2 unshare). Returns 0, or -1 with errno.
+static inline int outbox_new_network(void) { return (int)syscall(SYS_unshare, CLONE_NEWNET); }
+
+/// Moves this thread into a network namespace (man 2 setns). Returns 0, or -1 with errno.
+static inline int outbox_enter_network(int descriptor) { return (int)syscall(SYS_setns, descriptor, CLONE_NEWNET); }
+
+/// Creates a TUN device in this thread's network namespace. The device lives as long as the descriptor; one read or
+/// write is one IP packet. Returns a non-blocking descriptor, or -1 with errno.
+static inline int outbox_open_tunnel(const char *name) {
+    int tunnel = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (tunnel < 0) return -1;
+    struct ifreq request;
+    memset(&request, 0, sizeof request);
+    strncpy(request.ifr_name, name, IFNAMSIZ - 1);
+    request.ifr_flags = IFF_TUN | IFF_NO_PI;
+    if (ioctl(tunnel, TUNSETIFF, &request) == 0) return tunnel;
+    int error = errno;
+    close(tunnel);
+    errno = error;
+    return -1;
+}
+
+/// Waits until one of two descriptors is readable, or for these nanoseconds.
+static inline void outbox_wait_readable(int first, int second, long long nanoseconds) {
+    struct pollfd files[2] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
+    struct timespec time = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    // The kernel's sigset_t has 8 bytes; without a mask the size does not matter.
+    syscall(SYS_ppoll, files, 2, &time, (void *)0, 8);
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+
+/// Measures uploads over a slow and long link against curl (P9): one large file, and many small ones.
+struct LongLinkUpload {
+    let shape: LinkShape
+    let size: ByteCount
+    let count: Int
+    let pairs: Int
+
+    /// The agent must reach these shares of curl's speed.
+    private static let shareOfLarge = 0.9
+    private static let shareOfSmall = 0.7
+
+    func run(_ workplace: Workplace) throws -> [Finding] {
+        try workplace.require(freeBytes: 3 * max(size.bytes, Int64(count) << 16) + (1 << 30))
+        let link = try LongLink(shape)
+        return [
+            try finding(1, of: size, bar: 1 / Self.shareOfLarge, over: link, workplace),
+            try finding(count, of: ByteCount(64 << 10), bar: 1 / Self.shareOfSmall, over: link, workplace),
+        ]
+    }
+
+    private func finding(
+        _ count: Int, of size: ByteCount, bar: Double, over link: LongLink, _ workplace: Workplace
+    ) throws -> Finding {
+        let what = "\(count == 1 ? "one file" : "\(count) files") of \(size) over \(shape.text)"
+        note("\(what): outbox, and curl with as many bytes in one request")
+        let series = try workplace.withTestFiles { directory in
+            let files = try TestFiles.make(count, of: size.bytes, in: directory)
+            return try Series(
+                [
+                    OutboxContender(programs: workplace.programs, link: link),
+                    try LinkCurlContender(workplace.programs, link),
+                ], files: files, pairs: pairs, workplace: workplace)
+        }
+        let bits = Double(size.bytes) * Double(count) * 8
+        return .ratio("P9", of: \.wall, in: series, bar: bar, what: what) {
+            "\(Text.seconds($0)) (\(Text.fixed(bits / $0 / 1e6, 1)) Mbit/s)"
+        }
+    }
+}
+
+struct P9: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Time over a slow and long link, compared with curl.",
+        discussion: """
+            Builds the link itself: two network namespaces, a TUN device in each, and a thread that carries the packets \
+            between them, limits their rate, delays and loses them. Needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN), \
+            /dev/net/tun and ip(8), and changes nothing outside the namespaces. Without these rights, it says what is \
+            missing. The kernel's default congestion control applies to both contenders.
+            """)
+
+    @OptionGroup var options: Options
+    @OptionGroup var link: LinkOptions
+    @Option(help: "How many times each contender runs.") var pairs = 3
+    @Option(help: "Size of the large file.") var size = ByteCount(256 << 20)
+    @Option(help: "How many small files of 64 KiB.") var count = 1000
+
+    func run() throws {
+        try Report.run(options) { workplace, report in
+            for shape in link.shapes {
+                let upload = LongLinkUpload(shape: shape, size: size, count: count, pairs: pairs)
+                try upload.run(workplace).forEach { report.add($0) }
+            }
+        }
+    }
+
+    func validate() throws {
+        guard pairs > 0, count > 0 else { throw ValidationError("--pairs and --count must be positive") }
+    }
+}

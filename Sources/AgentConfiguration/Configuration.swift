@@ -91,10 +91,10 @@ extension Configuration {
 
     /// Limits on concurrency, bandwidth and waiting.
     package struct Upload: Sendable, Equatable {
-        /// Files sent at the same time; 1 … 64.
+        /// Files sent at the same time; 1 … 64. Files smaller than a fragment count by their size.
         package var filesInFlight = 5
-        /// Fragments per file sent at the same time; 1 … 64.
-        package var fragmentsInFlight = 4
+        /// Fragments per file sent at the same time; 1 … 64. `nil`: as many as the link needs.
+        package var fragmentsInFlight: Int?
         /// Fragment size in bytes.
         var fragmentSize: UInt64 = 512 << 10
         /// Maximum backoff between attempts.

@@ -76,10 +76,12 @@ extension ConfigurationKey {
     private static let upload = [
         ConfigurationKey(
             "upload.files_in_flight", \.upload.filesInFlight, .integer(1...64), live: true,
-            "files sent at the same time"),
+            "files sent at the same time; files smaller than a fragment count by their size"),
         ConfigurationKey(
-            "upload.fragments_in_flight", \.upload.fragmentsInFlight, .integer(1...64), live: true,
-            "fragments of one file sent at the same time; fewer on a link where one takes over 15 s"),
+            "upload.fragments_in_flight", \.upload.fragmentsInFlight, .noneOr(.integer(1...64), none: "auto"),
+            live: true,
+            "fragments of one file sent at the same time; fewer on a link where one takes over 15 s; `\"auto\"`: as many as the link needs, at most 32 over all files"
+        ),
         ConfigurationKey(
             "upload.fragment_size", \.upload.fragmentSize, .size(65_536...(64 << 20)),
             "size of a fragment; `filesection` allows only `512KiB`; a started upload keeps its size"),

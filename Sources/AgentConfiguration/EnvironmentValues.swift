@@ -8,7 +8,9 @@ extension SettingForm {
         switch self {
         case .string:
             return .string(text)
-        case .integer:
+        case .integerOr(let word) where text == word:
+            return .string(word)
+        case .integer, .integerOr:
             guard let number = Int(text) else { throw Objection("must be an integer, is \(text.shortened.quoted)") }
             return .integer(number)
         case .number:
@@ -23,6 +25,11 @@ extension SettingForm {
             if let array = Self.tomlArray(text) { return array }
             return .list(text.split { separators.contains($0) }.map { .string(String($0)) })
         }
+    }
+
+    /// Returns a form that also accepts a word.
+    func accepting(_ word: String) -> SettingForm {
+        if case .integer = self { .integerOr(word) } else { self }
     }
 
     /// Returns `nil` unless the text is a TOML array. A pattern such as `[ab]*` is not an array.

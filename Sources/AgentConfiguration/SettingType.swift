@@ -15,6 +15,8 @@ package struct Objection: Error, Sendable, Equatable {
 /// How to parse the text of an environment variable.
 enum SettingForm: Sendable {
     case string, integer, number, boolean
+    /// An integer, or a string with this word.
+    case integerOr(String)
     /// A TOML array, or elements separated by these characters.
     case list(separators: Set<Character>)
 }
@@ -44,7 +46,8 @@ extension SettingType {
 
     /// Another type, or a string (`""`, `"0"`) that means "none".
     static func noneOr<Wrapped>(_ type: SettingType<Wrapped>, none: String) -> SettingType where Value == Wrapped? {
-        SettingType(form: type.form, name: "\(type.name), or `\"\(none)\"`") { value, resolver throws(Objection) in
+        SettingType(form: type.form.accepting(none), name: "\(type.name), or `\"\(none)\"`") {
+            value, resolver throws(Objection) in
             if value == .string(none) || value.description == none { return nil }
             return try type.read(value, resolver)
         } show: { value in

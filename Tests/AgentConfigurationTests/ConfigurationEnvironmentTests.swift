@@ -29,6 +29,15 @@ import Testing
         #expect(effective.configuration == Configuration(home: "/home/ann"))
     }
 
+    @Test(arguments: [("8", 8), ("auto", nil)] as [(String, Int?)])
+    func `the number of fragments in flight is an integer or automatic`(text: String, number: Int?) throws {
+        let environment = ["OUTBOX_UPLOAD_FRAGMENTS_IN_FLIGHT": text]
+        let byVariable = try load("upload.fragments_in_flight = 3", environment: environment).configuration
+        #expect(byVariable.upload.fragmentsInFlight == number)
+        let byFile = try load("upload.fragments_in_flight = \(number.map { "\($0)" } ?? "\"auto\"")").configuration
+        #expect(byFile.upload.fragmentsInFlight == number)
+    }
+
     @Test(arguments: [
         ("*.tmp,*.bak", ["*.tmp", "*.bak"]), ("*.tmp *.bak", ["*.tmp", "*.bak"]), (#"["a b", "c,d"]"#, ["a b", "c,d"]),
         ("[ab]*", ["[ab]*"]), ("[ab]", ["[ab]"]), ("", []), ("[]", []),
@@ -47,6 +56,8 @@ import Testing
     @Test(arguments: [
         ("OUTBOX_UPLOAD_FILES_IN_FLIGHT", "many", "upload.files_in_flight: must be an integer, is \"many\""),
         ("OUTBOX_UPLOAD_FILES_IN_FLIGHT", "0", "upload.files_in_flight: must be 1 … 64, is 0"),
+        ("OUTBOX_UPLOAD_FILES_IN_FLIGHT", "auto", "upload.files_in_flight: must be an integer, is \"auto\""),
+        ("OUTBOX_UPLOAD_FRAGMENTS_IN_FLIGHT", "many", "upload.fragments_in_flight: must be an integer, is \"many\""),
         ("OUTBOX_INTAKE_MEDIA_ONLY", "yes", "intake.media_only: must be true or false, is \"yes\""),
         ("OUTBOX_MEDIA_JPEG_QUALITY", "", "media.jpeg_quality: must be a number, is \"\""),
         ("OUTBOX_INTAKE_SETTLE", "1w", "intake.settle: must be a duration"),

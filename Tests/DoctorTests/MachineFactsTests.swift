@@ -79,10 +79,10 @@ struct MachineFactsTests {
     }
 
     @Test(
-        arguments: [(nil, .ok), (1024, .ok), (89, .ok), (88, .warning), (64, .warning), (63, .stop)]
+        arguments: [(nil, .ok), (1024, .ok), (104, .ok), (103, .warning), (64, .warning), (63, .stop)]
             as [(Int?, Finding.Level)])
     func `open files must do for all fragments under way`(limit: Int?, level: Finding.Level) {
-        let facts = OpenFilesFacts(limit: limit, filesInFlight: 5, fragmentsInFlight: 4)
+        let facts = OpenFilesFacts(limit: limit, mostFragments: 20)
         #expect(facts.findings.map(\.level) == [level])
     }
 

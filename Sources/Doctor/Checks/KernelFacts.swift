@@ -74,14 +74,14 @@ struct OpenFilesFacts: Equatable, Sendable {
     var limit: Int?
     /// Whether the limit is the running agent's, not this process's.
     var isAgents = false
-    var filesInFlight: Int
-    var fragmentsInFlight: Int
+    /// The maximum number of fragments in flight over all files.
+    var mostFragments: Int
 
     /// Files the agent has open before it sends anything, with a reserve.
     static let base = 64
 
-    /// Each file in flight needs a descriptor, and so does the connection of each of its fragments.
-    var needed: Int { Self.base + filesInFlight * (1 + fragmentsInFlight) }
+    /// Each fragment in flight needs a connection, and at most one open file.
+    var needed: Int { Self.base + 2 * mostFragments }
 
     var findings: [Finding] {
         let whose = isAgents ? "the agent" : "a process"
@@ -90,11 +90,12 @@ struct OpenFilesFacts: Equatable, Sendable {
             return [Finding(.openFiles, .ok, "\(text), \(needed) needed")]
         }
         let message =
-            "up to \(limit) for \(whose), and \(filesInFlight) files with \(fragmentsInFlight) fragments each need \(needed)"
+            "up to \(limit) for \(whose), and \(mostFragments) fragments in flight need \(needed)"
         return [
             Finding(
                 .openFiles, limit < Self.base ? .stop : .warning, message,
-                remedy: "raise it (`ulimit -n 1024`; LimitNOFILE=1024 in a service), or lower upload.files_in_flight")
+                remedy:
+                    "raise it (`ulimit -n 1024`; LimitNOFILE=1024 in a service), or lower upload.fragments_in_flight")
         ]
     }
 }

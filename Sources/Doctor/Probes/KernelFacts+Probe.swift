@@ -4,6 +4,7 @@ import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
+import UploadCore
 
 extension KernelFacts {
     /// Queries the kernel.
@@ -53,8 +54,11 @@ extension OpenFilesFacts {
         let process = agent.map { "\($0)" } ?? "self"
         limit = ProcFile.text("/proc/\(process)/limits").flatMap(Self.limit)
         isAgents = agent != nil
-        filesInFlight = upload.filesInFlight
-        fragmentsInFlight = upload.fragmentsInFlight
+        mostFragments =
+            UploadLimits(
+                filesInFlight: upload.filesInFlight, fragmentsInFlight: upload.fragmentsInFlight,
+                retryInterval: upload.retryInterval
+            ).mostFragments
     }
 
     /// Reads `Max open files  1024  524288  files` (man 5 proc_pid_limits); nil: unlimited or unknown.

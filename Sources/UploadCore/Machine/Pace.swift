@@ -5,6 +5,11 @@
 /// breaks every few minutes still makes progress. Each eight quick fragments in a row widen the window by half. The
 /// window starts narrower than the limits allow. A fast link loses the time of some dozen fragments, and a slow link
 /// keeps its first half hour.
+///
+/// If `fragments_in_flight` is automatic, the window follows the bandwidth-delay product, the server's time included. By
+/// Little's law, window = rate × time. While fragments take less than three times the time of the fastest one of their
+/// size, round trips limit the rate, and a wider window raises it. Six times the fastest time means that fragments only
+/// wait for each other. So 64 KiB files over a round trip of 50 ms get a wide window, and a local server a narrow one.
 struct Pace: Equatable, Sendable {
     /// A slower fragment narrows the window.
     static let slow = Duration.seconds(15)
@@ -12,48 +17,76 @@ struct Pace: Equatable, Sendable {
     static let quick = Duration.seconds(5)
     /// This many quick fragments in a row widen the window once.
     static let quickOnesToRise = 8
+    /// Automatic: a fragment below this multiple of the fastest time counts towards widening.
+    static let uncrowded = 3
+    /// Automatic: a fragment above this multiple of the fastest time counts towards narrowing.
+    static let crowded = 6
+    /// Automatic: the number of fragments of a single file before anything is measured.
+    static let firstFragments = 4
 
     /// The number of fragments that may be in flight at once, over all files; at least 1.
     private(set) var window: Int
-    private var limit: Int
-    private var quickOnes = 0
+    private var limits: UploadLimits
+    /// Fragments that counted towards widening, less those towards narrowing.
+    private var score = 0
     private var wasSlow = false
+    /// The shortest time that a fragment took, by the number of bits in the fragment's size.
+    private var fastest: [Int: Duration] = [:]
 
     init(_ limits: UploadLimits) {
+        self.limits = limits
         window = Self.start(limits)
-        limit = Self.most(limits)
     }
 
     /// Applies new limits. Keeps what was learned about the link.
     mutating func setLimits(_ limits: UploadLimits) {
-        limit = Self.most(limits)
-        window = min(wasSlow ? window : max(window, Self.start(limits)), limit)
+        self.limits = limits
+        window = min(wasSlow ? window : max(window, Self.start(limits)), limits.mostFragments)
     }
+
+    /// Forgets the fastest times, because the network changed. The window stays until fragments show that it is wrong.
+    mutating func networkChanged() { fastest = [:] }
 
     /// Records an acknowledged fragment.
     ///
     /// - Parameters:
     ///   - took: the time from the start of its request to the answer.
+    ///   - bytes: the size of the fragment.
     ///   - sharing: how many fragments were in flight when the answer came, including this fragment.
-    mutating func observe(_ took: Duration, sharing: Int) {
-        if took > Self.slow {
-            quickOnes = 0
-            wasSlow = true
-            window = min(window, max(1, Int(Double(max(sharing, 1)) * (Self.slow / took))))
-        } else if took < Self.quick {
-            quickOnes += 1
-            guard quickOnes >= Self.quickOnesToRise else { return }
-            quickOnes = 0
-            window = min(limit, window + max(1, window / 2))
-        } else {
-            quickOnes = 0
+    mutating func observe(_ took: Duration, bytes: Int, sharing: Int) {
+        guard took < Self.quick else {
+            score = 0
+            if took > Self.slow { narrow(took, sharing: sharing) }
+            return
+        }
+        score += judge(took, bytes: bytes, sharing: sharing)
+        if score >= Self.quickOnesToRise {
+            score = 0
+            window = min(limits.mostFragments, window + max(1, window / 2))
+        } else if score <= -Self.quickOnesToRise {
+            score = 0
+            window = max(Self.start(limits), window - window / 3)
         }
     }
 
-    private static func start(_ limits: UploadLimits) -> Int { max(limits.filesInFlight, limits.fragmentsInFlight) }
+    private mutating func narrow(_ took: Duration, sharing: Int) {
+        wasSlow = true
+        fastest = [:]
+        window = min(window, max(1, Int(Double(max(sharing, 1)) * (Self.slow / took))))
+    }
 
-    private static func most(_ limits: UploadLimits) -> Int {
-        let (product, overflow) = limits.filesInFlight.multipliedReportingOverflow(by: limits.fragmentsInFlight)
-        return overflow ? .max : product
+    /// Returns 1 if a quick fragment asks for a wider window, -1 if for a narrower one, otherwise 0.
+    private mutating func judge(_ took: Duration, bytes: Int, sharing: Int) -> Int {
+        guard limits.fragmentsInFlight == nil, window >= Self.start(limits) else { return 1 }
+        let size = Int.bitWidth - bytes.leadingZeroBitCount
+        let best = min(took, fastest[size] ?? took)
+        fastest[size] = best
+        if took > best * Self.crowded { return -1 }
+        // A window that is not full says nothing about a wider one.
+        return took < best * Self.uncrowded && sharing > window / 2 ? 1 : 0
+    }
+
+    private static func start(_ limits: UploadLimits) -> Int {
+        max(limits.filesInFlight, limits.fragmentsInFlight ?? firstFragments)
     }
 }

@@ -75,6 +75,16 @@ struct Upload: Equatable, Sendable {
     static let smallFragments = 16
     var isSmall: Bool { record.plan.count <= Self.smallFragments }
 
+    /// The share of a slot that an upload of at least one fragment takes.
+    static let wholeSlot = 1024
+    /// The share of a slot that the upload takes. A file smaller than a fragment takes less than a slot, so that round
+    /// trips don't limit how many bytes are in flight.
+    var slotShare: Int {
+        let plan = record.plan
+        guard plan.size < UInt64(plan.fragmentSize) else { return Self.wholeSlot }
+        return Int(plan.size) * Self.wholeSlot / Int(plan.fragmentSize)
+    }
+
     /// Returns the next fragment to send; nil if all are acknowledged or in flight.
     mutating func nextFragment() -> Int? {
         cursor = acknowledged.firstMissing(from: cursor)

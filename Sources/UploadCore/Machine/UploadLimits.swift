@@ -1,18 +1,29 @@
 /// Limits for concurrency and waiting (`[upload]` of the configuration).
 public struct UploadLimits: Equatable, Sendable {
-    /// The number of files sent at once; at least 1.
+    /// The number of files sent at once; at least 1. A file smaller than a fragment counts only by its size: eight files
+    /// of 64 KiB are one file of 512 KiB.
     public var filesInFlight: Int
-    /// The number of fragments of one file in flight at once; at least 1.
-    public var fragmentsInFlight: Int
+    /// The number of fragments of one file in flight at once; at least 1. Nil: as many as the link needs.
+    public var fragmentsInFlight: Int?
     /// The ceiling of the backoff between attempts.
     public var retryInterval: Duration
     /// How long an upload may go without progress before it fails; nil for ever.
     public var fileTimeout: Duration?
 
+    /// The maximum number of fragments in flight if `fragmentsInFlight` is nil: 16 MiB, enough for 1 Gbit/s over 100 ms.
+    public static let automaticMost = 32
+
+    /// The maximum number of fragments in flight over all files. A kill of the agent repeats at most as many.
+    public var mostFragments: Int {
+        guard let fragmentsInFlight else { return max(Self.automaticMost, filesInFlight) }
+        let (product, overflow) = filesInFlight.multipliedReportingOverflow(by: fragmentsInFlight)
+        return overflow ? .max : product
+    }
+
     /// Creates limits. Raises counts below 1 to 1; a `fileTimeout` of 0 means none.
-    public init(filesInFlight: Int, fragmentsInFlight: Int, retryInterval: Duration, fileTimeout: Duration? = nil) {
+    public init(filesInFlight: Int, fragmentsInFlight: Int?, retryInterval: Duration, fileTimeout: Duration? = nil) {
         self.filesInFlight = max(1, filesInFlight)
-        self.fragmentsInFlight = max(1, fragmentsInFlight)
+        self.fragmentsInFlight = fragmentsInFlight.map { max(1, $0) }
         self.retryInterval = retryInterval
         self.fileTimeout = fileTimeout.flatMap { $0 > .zero ? $0 : nil }
     }

@@ -73,7 +73,7 @@ extension UploadMachine {
         succeed(.send)
         let sharing = isUnderWay(.send)
         guard answer(id, key, kind: .send) != nil, var upload = uploads[key] else { return }
-        pace.observe(took, sharing: sharing)
+        pace.observe(took, bytes: upload.record.plan.range(of: fragment).count, sharing: sharing)
         upload.acknowledged.insert(fragment)
         if let receipt { upload.receipts[fragment] = receipt }
         upload.partial = 0

@@ -91,13 +91,31 @@ extension UploadMachine {
     /// up.
     private var parallelBatches: Int { traits.batch > 1 ? 1 : limits.filesInFlight }
 
-    /// How many files may send fragments at once. On a slow link, which carries few fragments at once, this lets one
-    /// file finish after the other.
+    /// How many files of at least one fragment may send at once. On a slow link, which carries few fragments at once,
+    /// this lets one file finish after the other.
     private var slots: Int { min(limits.filesInFlight, pace.window) }
+
+    /// The shares of all slots together.
+    private var allShares: Int { slots * Upload.wholeSlot }
+
+    /// Whether another upload may get a slot. The last one may take more than is left.
+    private var hasFreeSlot: Bool {
+        active.count + lingering.count < pace.window && shares(active) + shares(lingering) < allShares
+    }
+
+    /// Returns the shares of slots that uploads take.
+    private func shares(_ keys: some Sequence<ContentKey>) -> Int {
+        keys.reduce(0) { $0 + (uploads[$1]?.slotShare ?? 0) }
+    }
 
     /// Takes slots back when their number shrinks. Fragments in flight may still arrive.
     private mutating func leaveExcessSlots(now: Now) {
-        while active.count > slots || active.count + lingering.count > limits.filesInFlight, let key = active.last {
+        while let key = active.last {
+            let others = shares(active.dropLast())
+            guard
+                others >= allShares || active.count > pace.window
+                    || others + shares(lingering) >= limits.filesInFlight * Upload.wholeSlot
+            else { return }
             if uploads[key]?.phase == .resuming { giveUpRequests(of: key, now: now) }
             move(key, to: .ready)
         }
@@ -106,7 +124,7 @@ extension UploadMachine {
     /// Gives free slots to uploads in order of arrival. Small and large uploads never take all slots while the other
     /// class waits.
     private mutating func fillSlots(now: Now) {
-        while active.count + lingering.count < slots, let key = takeNextForSlot() {
+        while hasFreeSlot, let key = takeNextForSlot() {
             takeSlot(key, as: uploads[key]?.mustResume == true ? .resuming : .sending)
             if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }
         }
@@ -148,28 +166,39 @@ extension UploadMachine {
     /// Begins as many fragments as the link carries. Each upload with a slot sends one fragment before any sends a
     /// second, so that on a slow link no upload holds its slot idle.
     private mutating func scheduleFragments(now: Now) {
-        for share in 1...(traits.inOrder ? 1 : limits.fragmentsInFlight) {
-            for key in active {
-                guard isUnderWay(.send) < pace.window else { return }
-                scheduleFragment(of: key, share: share, now: now)
+        var room = pace.window - isUnderWay(.send)
+        var senders = active.filter { uploads[$0]?.phase == .sending }
+        var share = 1
+        while room > 0, !senders.isEmpty, share <= fragmentsPerFile {
+            senders = senders.filter { key in
+                guard room > 0, let upload = uploads[key] else { return false }
+                if upload.inFlight.count >= share { return upload.inFlight.count < upload.record.plan.count }
+                guard scheduleFragment(of: key, upload, now: now) else { return false }
+                room -= 1
+                return true
             }
+            share += 1
         }
     }
 
-    private mutating func scheduleFragment(of key: ContentKey, share: Int, now: Now) {
-        guard let upload = uploads[key], upload.phase == .sending, upload.inFlight.count < share, mayBegin(.send, now),
-            let fragment = uploads[key]?.nextFragment()
-        else { return }
+    private var fragmentsPerFile: Int { traits.inOrder ? 1 : limits.fragmentsInFlight ?? pace.window }
+
+    /// Begins the next fragment of an upload.
+    ///
+    /// - Returns: false if no fragment can begin now.
+    private mutating func scheduleFragment(of key: ContentKey, _ upload: Upload, now: Now) -> Bool {
+        guard mayBegin(.send, now), let fragment = uploads[key]?.nextFragment() else { return false }
         let id = begin(.send, [key], fragment: fragment)
         uploads[key]?.inFlight[fragment] = id
         uploads[key]?.started = true
         let skip = fragment == upload.acknowledged.firstMissing() ? upload.partial : 0
         actions.append(.send(id, key, fragment: fragment, skip: skip))
+        return true
     }
 
     /// Takes the slot of an upload that had its turn if one class holds every slot while the other class waits.
     private mutating func yieldTurns() {
-        guard active.count >= slots, slotIsForSmall == nil else { return }
+        guard slotIsForSmall == nil, shares(active) >= allShares || active.count >= pace.window else { return }
         let classes = Set(active.compactMap { uploads[$0]?.isSmall })
         guard classes.count == 1, let held = classes.first else { return }
         // With a single slot on a slow link, the other class would wait for hours.

@@ -244,7 +244,9 @@ public struct UploadMachine: Sendable {
         case .setSignedOut(let error): setSignedOut(error, now: now)
         case .tick: break
         case .credentialsChanged: credentialsChanged(now: now)
-        case .networkChanged: hurry(now: now)
+        case .networkChanged:
+            pace.networkChanged()
+            hurry(now: now)
         case .setLimits(let limits): setLimits(limits, now: now)
         case .stop: stop()
         }

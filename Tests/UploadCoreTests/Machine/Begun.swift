@@ -113,7 +113,10 @@ extension RemoteTraits {
 
 /// Returns a content with this many fragments of 512 KiB, identified by its number.
 func content(_ number: UInt64, fragments: Int = 1) -> DropContent {
-    DropContent(
-        key: ContentKey(high: number, low: 0),
-        seal: ContentSeal(size: UInt64(fragments) * UInt64(FragmentPlan.sectionSize), digest: number))
+    content(number, bytes: UInt64(fragments) * UInt64(FragmentPlan.sectionSize))
+}
+
+/// Returns a content of this size, identified by its number.
+func content(_ number: UInt64, bytes: UInt64) -> DropContent {
+    DropContent(key: ContentKey(high: number, low: 0), seal: ContentSeal(size: bytes, digest: number))
 }

@@ -33,7 +33,7 @@ struct Bench {
     let traits: RemoteTraits
 
     init(
-        _ traits: RemoteTraits = .fileSection, files: Int = 5, fragments: Int = 4, fileTimeout: Duration? = nil,
+        _ traits: RemoteTraits = .fileSection, files: Int = 5, fragments: Int? = 4, fileTimeout: Duration? = nil,
         seed: UInt64 = 1, window: Int = 1_000_000
     ) {
         self.traits = traits

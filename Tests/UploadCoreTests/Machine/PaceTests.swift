@@ -13,25 +13,25 @@ struct PaceTests {
         ])
     func narrowed(sharing: Int, took: Int, window: Int) {
         var pace = Pace(Self.usual)
-        pace.observe(.seconds(took), sharing: sharing)
+        pace.observe(.seconds(took), bytes: 512 << 10, sharing: sharing)
         #expect(pace.window == window)
     }
 
     @Test("is not raised by a slow fragment that shared the link")
     func neverWidenedBySlow() {
         var pace = Pace(Self.usual)
-        pace.observe(.seconds(60), sharing: 5)
-        pace.observe(.seconds(16), sharing: 4)
+        pace.observe(.seconds(60), bytes: 512 << 10, sharing: 5)
+        pace.observe(.seconds(16), bytes: 512 << 10, sharing: 4)
         #expect(pace.window == 1)
     }
 
     @Test("is raised by quick fragments in a row, up to the limit")
     func widened() {
         var pace = Pace(Self.usual)
-        pace.observe(.seconds(100), sharing: 5)
+        pace.observe(.seconds(100), bytes: 512 << 10, sharing: 5)
         var windows: [Int] = []
         for _ in 0..<10 {
-            for _ in 0..<8 { pace.observe(.seconds(1), sharing: 1) }
+            for _ in 0..<8 { pace.observe(.seconds(1), bytes: 512 << 10, sharing: 1) }
             windows.append(pace.window)
         }
         #expect(windows == [2, 3, 4, 6, 9, 13, 19, 20, 20, 20])
@@ -41,8 +41,8 @@ struct PaceTests {
     func stays() {
         var pace = Pace(Self.usual)
         for _ in 0..<100 {
-            for _ in 0..<7 { pace.observe(.seconds(1), sharing: 5) }
-            pace.observe(.seconds(10), sharing: 5)
+            for _ in 0..<7 { pace.observe(.seconds(1), bytes: 512 << 10, sharing: 5) }
+            pace.observe(.seconds(10), bytes: 512 << 10, sharing: 5)
         }
         #expect(pace.window == 5)
     }
@@ -50,7 +50,7 @@ struct PaceTests {
     @Test("stays reduced on a slow link when limits change")
     func reload() {
         var pace = Pace(Self.usual)
-        pace.observe(.seconds(100), sharing: 5)
+        pace.observe(.seconds(100), bytes: 512 << 10, sharing: 5)
         pace.setLimits(UploadLimits(filesInFlight: 10, fragmentsInFlight: 8, retryInterval: .seconds(1)))
         #expect(pace.window == 1)
     }
@@ -69,6 +69,85 @@ struct PaceTests {
     func enormous() {
         let pace = Pace(UploadLimits(filesInFlight: .max, fragmentsInFlight: .max, retryInterval: .seconds(1)))
         #expect(pace.window == .max)
+    }
+}
+
+@Suite("The automatic pace")
+struct AutomaticPaceTests {
+    private static let limits = UploadLimits(filesInFlight: 5, fragmentsInFlight: nil, retryInterval: .seconds(120))
+
+    /// Returns the window after many rounds in which every fragment in flight is acknowledged.
+    ///
+    /// - Parameter took: the milliseconds that a fragment takes with so many in flight.
+    private func window(
+        after rounds: Int = 100, from pace: Pace = Pace(limits), bytes: Int = 64 << 10, took: (Int) -> Int
+    ) -> Int {
+        var pace = pace
+        for _ in 0..<rounds {
+            let sharing = pace.window
+            for _ in 0..<sharing { pace.observe(.milliseconds(took(sharing)), bytes: bytes, sharing: sharing) }
+        }
+        return pace.window
+    }
+
+    @Test("grows to the ceiling while round trips limit the rate")
+    func longLink() {
+        #expect(window { _ in 60 } == UploadLimits.automaticMost)
+    }
+
+    @Test("grows to the ceiling within a second on a round trip of 60 ms")
+    func rampUp() {
+        #expect(window(after: 16) { _ in 60 } == UploadLimits.automaticMost)
+    }
+
+    @Test("stays narrow where fragments only wait for each other", arguments: [1, 20])
+    func localServer(alone: Int) {
+        var pace = Pace(Self.limits)
+        pace.observe(.milliseconds(alone), bytes: 64 << 10, sharing: 1)
+        #expect(window(from: pace) { alone * $0 } == 5)
+    }
+
+    @Test("ends near three times the bandwidth-delay product")
+    func product() {
+        // 12 fragments fill the link: each takes 60 ms until then, and 5 ms more for each one beyond.
+        let window = window { max(60, $0 * 5) }
+        #expect((24...36).contains(window), "\(window)")
+    }
+
+    @Test("compares fragments with others of their size only")
+    func sizes() {
+        var pace = Pace(Self.limits)
+        pace.observe(.milliseconds(1), bytes: 1000, sharing: 1)
+        #expect(window(from: pace, bytes: 512 << 10) { _ in 300 } == UploadLimits.automaticMost)
+    }
+
+    @Test("returns to its start when fragments begin to wait for each other")
+    func narrows() {
+        var pace = Pace(Self.limits)
+        for _ in 0..<200 { pace.observe(.milliseconds(60), bytes: 64 << 10, sharing: 32) }
+        #expect(pace.window == UploadLimits.automaticMost)
+        #expect(window(from: pace) { _ in 2000 } == 5)
+    }
+
+    @Test("measures anew when the network changes")
+    func networkChange() {
+        var pace = Pace(Self.limits)
+        pace.observe(.milliseconds(1), bytes: 64 << 10, sharing: 1)
+        #expect(window(from: pace) { _ in 60 } == 5)
+        pace.networkChanged()
+        #expect(window(from: pace) { _ in 60 } == UploadLimits.automaticMost)
+    }
+
+    @Test("does not grow while the window is not full")
+    func notFull() {
+        var pace = Pace(Self.limits)
+        for _ in 0..<100 { pace.observe(.milliseconds(60), bytes: 64 << 10, sharing: 2) }
+        #expect(pace.window == 5)
+    }
+
+    @Test("is one on a link that carries 10 KB/s")
+    func slow() {
+        #expect(window(bytes: 512 << 10) { $0 * 52_000 } == 1)
     }
 }
 

@@ -66,6 +66,35 @@ struct ScheduleTests {
         #expect(bench.peak == (fragments, files))
     }
 
+    @Test(
+        "files smaller than a fragment count by their size, within the limit of fragments",
+        arguments: [(files: 2, fragments: nil, most: 16), (5, nil, 32), (2, 2, 4), (1, 1, 1)] as [(Int, Int?, Int)])
+    func smallFiles(files: Int, fragments: Int?, most: Int) {
+        var bench = Bench(files: files, fragments: fragments)
+        bench.tell(
+            (1...1000).map { .join(RelativePath("f\($0)") ?? .root, content($0, bytes: 64 << 10), paused: false) })
+        bench.run { _ in .took(.milliseconds(60)) }
+        #expect(bench.peak == (1, most))
+        #expect(bench.outcomes.count == 1000)
+    }
+
+    @Test("a large file gets a slot beside small ones that fill less than all")
+    func largeBesideSmall() {
+        var bench = Bench(files: 2, fragments: nil)
+        bench.tell((1...8).map { .join(RelativePath("f\($0)") ?? .root, content($0, bytes: 64 << 10), paused: false) })
+        bench.tell(.join("large", content(9, fragments: 40), paused: false))
+        bench.run { _ in .took(.milliseconds(60)) }
+        #expect(bench.outcomes.count == 9)
+    }
+
+    @Test("a single large file may use the whole automatic window")
+    func wholeWindow() {
+        var bench = Bench(files: 5, fragments: nil)
+        bench.tell(.join("a", content(1, fragments: 2000), paused: false))
+        bench.run { _ in .took(.milliseconds(60)) }
+        #expect(bench.peak == (UploadLimits.automaticMost, 1))
+    }
+
     @Test("a reload can lower the number of files in flight")
     func lowerLimit() {
         var bench = Bench(files: 4, fragments: 1)

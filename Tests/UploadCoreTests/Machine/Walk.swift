@@ -19,9 +19,9 @@ struct Walk: RandomWalk {
     }
 
     static let paths: [RelativePath] = (0..<10).map { RelativePath("p\($0)") ?? .root }
-    static let contents = [1, 1, 2, 3, 5, 17, 20, 40].enumerated().map {
-        content(UInt64($0.offset) + 1, fragments: $0.element)
-    }
+    static let contents =
+        [1, 1, 2, 3, 5, 17, 20, 40].enumerated().map { content(UInt64($0.offset) + 1, fragments: $0.element) }
+        + [1, 60_000, 200_000].enumerated().map { content(UInt64($0.offset) + 101, bytes: $0.element) }
 
     let traits: RemoteTraits
     /// How many waiting uploads the machine holds.
@@ -256,7 +256,7 @@ struct Walk: RandomWalk {
 
     private mutating func changeLimits() {
         limits.filesInFlight = Int.random(in: 1...4, using: &random)
-        limits.fragmentsInFlight = Int.random(in: 1...4, using: &random)
+        limits.fragmentsInFlight = random.oneIn(3) ? nil : Int.random(in: 1...4, using: &random)
         tell([.setLimits(limits)])
     }
 }

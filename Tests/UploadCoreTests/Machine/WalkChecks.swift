@@ -29,8 +29,17 @@ extension Walk {
     private mutating func checkSend(_ request: Begun) {
         let key = request.keys[0]
         let sends = begun.values.filter { $0.kind == .send }
-        if sends.count(where: { $0.keys == [key] }) >= limits.fragmentsInFlight { fail("too many fragments in flight") }
-        if Set(sends.flatMap(\.keys)).union([key]).count > limits.filesInFlight { fail("too many files in flight") }
+        let perFile = limits.fragmentsInFlight ?? limits.mostFragments
+        if sends.count(where: { $0.keys == [key] }) >= perFile { fail("too many fragments of one file in flight") }
+        if sends.count >= limits.mostFragments { fail("too many fragments in flight") }
+        // The last file may take more than is left of the slots.
+        let shares = Set(sends.flatMap(\.keys)).union([key]).map { key in
+            let plan = decided.uploads[key]?.plan ?? FragmentPlan(size: 0)
+            return min(1, Double(plan.size) / Double(plan.fragmentSize))
+        }
+        if shares.reduce(0, +) - (shares.max() ?? 0) >= Double(limits.filesInFlight) {
+            fail("too many files in flight")
+        }
         if traits.inOrder, sends.contains(where: { $0.keys == [key] }) { fail("two fragments of an ordered upload") }
         if decided.acknowledged(key).contains(request.fragment) { fail("acknowledged fragment sent again") }
     }

@@ -152,7 +152,7 @@ extension PathBook {
             record.state = .failed
             record.error = error
         }
-        return keep(record)
+        return keepOutsideEvents(record)
     }
 
     /// Updates the wish index after a change of the ledger.

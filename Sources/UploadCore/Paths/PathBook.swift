@@ -223,9 +223,16 @@ package struct PathBook: Sendable {
     ///
     /// - Returns: the change to the ledger.
     package mutating func keep(_ record: DropRecord) -> LedgerWrite {
+        defer { changes[record.path] = .some(record) }
+        return keepOutsideEvents(record)
+    }
+
+    /// Updates the book with a record while no event is in progress, so that no later read needs the change.
+    ///
+    /// - Returns: the change to the ledger.
+    mutating func keepOutsideEvents(_ record: DropRecord) -> LedgerWrite {
         drops[record.path] = record.state.isFinal ? nil : record
         if let file = record.identity { noteDisplaced(at: record.path, by: file) }
-        changes[record.path] = .some(record)
         let write = LedgerWrite.drop(record)
         wishIndex.take(write)
         return write

@@ -93,7 +93,7 @@ extension RunningAgent {
                 logger.notice("no other agent works on the outbox any more")
                 uploader.run { $0.status.problems[.secondAgent] = nil }
             }
-            try? await Task.sleep(for: isTaken ? pause : .seconds(86_400))
+            try? await Timers.sleep(for: isTaken ? pause : .seconds(86_400))
         }
         withExtendedLifetime(claim) {}
     }

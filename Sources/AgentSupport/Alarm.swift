@@ -1,3 +1,4 @@
+import LinuxSystem
 package import UploadCore
 
 /// A single task that sleeps until the earliest requested time.
@@ -21,7 +22,7 @@ package struct Alarm: Sendable {
         next = (
             time,
             Task {
-                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                guard (try? await Timers.sleep(for: pause)) != nil else { return }
                 await ring()
             }
         )

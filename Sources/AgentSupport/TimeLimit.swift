@@ -12,7 +12,7 @@ package enum TimeLimit {
         await withCheckedContinuation { continuation in
             let first = First(continuation)
             let timer = Task {
-                try? await Task.sleep(for: limit)
+                try? await Timers.sleep(for: limit)
                 first.resume(returning: nil)
             }
             Task {

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "tasks.h"
 
 /// man 2 openat2. Returns -1 and sets errno like open(2).
 static inline int outbox_openat2(int directory, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve) {

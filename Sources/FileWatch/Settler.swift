@@ -55,7 +55,7 @@ struct Settler {
     private let settle: Duration
     private let unknownWriterWait: Duration
     private var entries = PathMap<Entry>()
-    private var heap = DeadlineHeap<RelativePath>()
+    private var heap = DeadlineHeap<MonotonicTime, RelativePath>()
     private var heldUp = 0
 
     init(settle: Duration, unknownWriterWait: Duration) {

@@ -182,7 +182,7 @@ package actor SessionKeeper: CredentialSource {
         let refused = supply.withLock { $0 }.map(\.token) ?? credentials.bearerToken()
         watching = Task { [weak self, interval] in
             var known = refused
-            while (try? await Task.sleep(for: interval)) != nil {
+            while (try? await Timers.sleep(for: interval)) != nil {
                 guard let self else { return }
                 let token = await self.presentToken()
                 if token == known { continue }

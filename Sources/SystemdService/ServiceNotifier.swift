@@ -164,7 +164,7 @@ private actor Session {
         timer?.cancel()
         let pause = max(time - clock.now.monotonic, .zero)
         timer = Task { [weak self] in
-            guard (try? await Task.sleep(for: pause)) != nil else { return }
+            guard (try? await Timers.sleep(for: pause)) != nil else { return }
             await self?.handle(.due)
         }
     }

@@ -3,6 +3,7 @@ import AgentSupport
 import ArgumentParser
 import Console
 import Glibc
+import LinuxSystem
 
 /// `outbox`: the agent, and the commands that control it.
 struct Outbox: AsyncParsableCommand {
@@ -53,8 +54,9 @@ enum Program {
     @MainActor
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if arguments.first == RunCommand.configuration.commandName, let failure = StartLimits.prepare().failure {
-            exit(report(failure, arguments))
+        if arguments.first == RunCommand.configuration.commandName {
+            if let failure = StartLimits.prepare().failure { exit(report(failure, arguments)) }
+            TaskPool.takeTasks()
         }
         exit(await status(arguments: arguments))
     }

@@ -23,5 +23,5 @@ extension AvatarClock {
                 monotonic: MonotonicTime(nanoseconds: bootTimeNanoseconds()),
                 wall: WallTime(milliseconds: wallTimeMilliseconds()))
         },
-        sleep: { try await Task.sleep(for: $0) })
+        sleep: { try await Timers.sleep(for: $0) })
 }

@@ -1,4 +1,5 @@
 package import AgentSupport
+import LinuxSystem
 package import Reports
 import Synchronization
 package import UploadCore
@@ -187,7 +188,7 @@ package final class EventHub: Sendable {
             return state.lastReader
         }
         let beat = Task {
-            while (try? await Task.sleep(for: heartbeat)) != nil { continuation.yield(.heartbeat) }
+            while (try? await Timers.sleep(for: heartbeat)) != nil { continuation.yield(.heartbeat) }
         }
         continuation.onTermination = { [weak self] _ in
             beat.cancel()

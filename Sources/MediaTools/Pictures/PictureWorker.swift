@@ -231,7 +231,7 @@ public final class PictureWorker: PictureWorking {
         if let timer = state.timer, timer.due <= due { return }
         state.timer?.task.cancel()
         let task = Task { [weak self] in
-            try? await Task.sleep(for: max(due - now, .zero))
+            try? await Timers.sleep(for: max(due - now, .zero))
             guard !Task.isCancelled, let self else { return }
             handle { state, now in
                 state.timer = nil

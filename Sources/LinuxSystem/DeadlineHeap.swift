@@ -1,13 +1,15 @@
-import UploadCore
-
 /// A binary heap of values with deadlines, the earliest deadline first.
-struct DeadlineHeap<Value> {
-    private var items: [(time: MonotonicTime, value: Value)] = []
+public struct DeadlineHeap<Time: Comparable, Value> {
+    private var items: [(time: Time, value: Value)] = []
+
+    /// Creates an empty heap.
+    public init() {}
 
     /// The earliest deadline.
-    var first: MonotonicTime? { items.first?.time }
+    public var first: Time? { items.first?.time }
 
-    mutating func push(_ value: Value, at time: MonotonicTime) {
+    /// Adds a value.
+    public mutating func push(_ value: Value, at time: Time) {
         items.append((time, value))
         var child = items.count - 1
         while child > 0, items[child].time < items[(child - 1) / 2].time {
@@ -17,7 +19,7 @@ struct DeadlineHeap<Value> {
     }
 
     /// Removes and returns the earliest value if its deadline has passed.
-    mutating func pop(until now: MonotonicTime) -> (time: MonotonicTime, value: Value)? {
+    public mutating func pop(until now: Time) -> (time: Time, value: Value)? {
         guard let earliest = items.first, earliest.time <= now else { return nil }
         items.swapAt(0, items.count - 1)
         items.removeLast()

@@ -10,6 +10,9 @@ import ServiceLifecycle
 
 /// The control interface: HTTP on a Unix socket that only its owner can use (docs/control.md).
 package struct ControlServer: Service {
+    /// One thread is enough for commands and a browser; each more costs 200 KiB.
+    private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     private let socket: ControlSocketPath
     private let backend: any ControlBackend
     private let sources: any SourceBackend
@@ -87,7 +90,7 @@ package struct ControlServer: Service {
             configuration: .init(additionalChannelHandlers: [ClientPresence()])
         ).buildServer(
             configuration: .init(address: .unixDomainSocket(path: bound)),
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet,
+            eventLoopGroup: Self.eventLoops, logger: quiet,
             responder: { [quiet] request, writer, channel in
                 let context = ControlContext(
                     source: ApplicationRequestContextSource(channel: channel, logger: quiet))

@@ -87,9 +87,13 @@ struct RunningAgent: Service {
             configuration, environment: environment, version: version, events: events,
             portrait: .init(files: files, remote: remote, session: session, clock: clock),
             logger: logger)
+        let memory = MemoryReturn { [ledger] in ledger.unmapPages() }
         uploader = try Self.makeUploader(
             configuration, ledger, remote, session, pictures, events, files: files, version: version,
-            onChange: { notifier.changed() }, logger)
+            onChange: {
+                notifier.changed()
+                memory.worked()
+            }, logger)
         troubles.tell(uploader)
         let watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
         self.watch = watch

@@ -1,5 +1,4 @@
 package import AgentSupport
-import CLinux
 import Glibc
 import LinuxSystem
 
@@ -21,14 +20,9 @@ package struct StartLimits: Equatable, Sendable {
     /// Whether the process could reserve the needed address space.
     var hasAddressSpace: Bool
 
-    /// Determines the limits of this process. If address space is limited, also limits malloc's arenas.
-    ///
-    /// Must be called before anything else has started threads.
+    /// Determines the limits of this process.
     package static func prepare() -> StartLimits {
         let addressSpace = LinuxSystem.processLimit(.addressSpace)
-        // By default, glibc creates an arena with 64 MiB of address space for nearly every thread (man 3 mallopt,
-        // M_ARENA_MAX).
-        if addressSpace != nil { outbox_limit_arenas(4) }
         let processors = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         // The agent's own threads, plus threads of the cooperative pool, SwiftNIO and hashing for each processor.
         let threads = 24 + 4 * processors
@@ -43,7 +37,7 @@ package struct StartLimits: Equatable, Sendable {
     /// glibc's stack size if the limit is infinite.
     private static let defaultStack: UInt64 = 8 << 20
     private static let mostStack: UInt64 = 64 << 20
-    /// Libraries, malloc's arenas, heap and the smallest map of the ledger.
+    /// Libraries, heap and the smallest map of the ledger.
     private static let basis = 640 << 20
 
     /// Why an agent can't run under these limits; `nil` if it can.

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <linux/openat2.h>
-#include <malloc.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "memory.h"
 #include "tasks.h"
 
 /// man 2 openat2. Returns -1 and sets errno like open(2).
@@ -81,14 +81,6 @@ struct outbox_peer {
 static inline int outbox_peer_of(int socket, struct outbox_peer *peer) {
     uint32_t size = sizeof *peer;
     return (int)syscall(SYS_getsockopt, socket, SOL_SOCKET, SO_PEERCRED, peer, &size);
-}
-
-/// man 3 mallopt, M_ARENA_MAX: how many arenas malloc may have, each of which reserves 64 MiB of address space. Only glibc
-/// knows it.
-static inline void outbox_limit_arenas(int count) {
-#ifdef M_ARENA_MAX
-    mallopt(M_ARENA_MAX, count);
-#endif
 }
 
 /// man 2 prctl, PR_SET_NAME: names the calling thread.

@@ -55,6 +55,7 @@ enum Program {
     static func main() async {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == RunCommand.configuration.commandName {
+            Memory.useOneHeap()
             if let failure = StartLimits.prepare().failure { exit(report(failure, arguments)) }
             TaskPool.takeTasks()
         }

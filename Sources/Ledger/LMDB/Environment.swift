@@ -171,6 +171,22 @@ final class Environment: @unchecked Sendable {
         return result
     }
 
+    /// Unmaps all pages of the file that were read (man 2 madvise, MADV_DONTNEED, which loses nothing of a file that is
+    /// mapped for reading only). The page cache keeps them, and the next read maps them again.
+    func unmapPages() {
+        pthread_rwlock_rdlock(gate)
+        defer { pthread_rwlock_unlock(gate) }
+        var descriptor: Int32 = -1
+        var status = stat()
+        guard let handle, mdb_env_get_fd(handle, &descriptor) == MDB_SUCCESS, fstat(descriptor, &status) == 0 else {
+            return
+        }
+        // LMDB tells the address only of fixed maps.
+        for map in FileMaps.readOnly(ofFile: UInt64(status.st_ino)) {
+            madvise(map.start, map.length, MADV_DONTNEED)
+        }
+    }
+
     /// Whether the file is closed because reopening failed.
     var hasFailed: Bool {
         pthread_rwlock_rdlock(gate)

@@ -104,7 +104,8 @@ struct AgentStatus: Sendable {
         return AgentHealth(
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
             paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active,
-            problems: messages, files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue, account: figures.account)
+            problems: messages, files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue,
+            account: figures.account)
     }
 
     /// Returns the counters of `GET /metrics`.

@@ -8,6 +8,8 @@ public enum LedgerSetting {
     public static let legacyAccount = "account/legacy"
     /// The fingerprint of the rules that rejected files were judged by.
     public static let rules = "intake/rules"
+    /// The folder of profile pictures; empty if there is none.
+    public static let portraitFolder = "portrait/folder"
     /// Present while everything is paused.
     public static let allPaused = "paused"
     /// Present while paths may wait for an account that is not signed in.

@@ -4,7 +4,7 @@ import LinuxSystem
 import SystemPackage
 package import UploadCore
 
-/// Searches the tree of sidecars for strays, which belong to no file.
+/// Searches the tree of sidecars for strays, which belong to no file, and for files without a sidecar.
 ///
 /// If a sidecar's name matches a file in the directory, the sidecar is not read. So a sweep costs little more than
 /// listing directories.
@@ -19,13 +19,27 @@ package struct SidecarSweep {
         self.rules = rules
     }
 
-    /// Returns all strays.
+    /// What a sweep found.
+    package struct Findings: Sendable {
+        package var strays: [StraySidecar] = []
+        /// Files without a sidecar of the usual name, at most `mostBare`.
+        package var bare: [RelativePath] = []
+    }
+
+    /// The maximum number of files without a sidecar in one sweep. The next one finds the others.
+    private static let mostBare = 10_000
+
+    /// Looks at the whole tree.
     ///
-    /// - Parameter away: directories whose file system is not mounted. They are skipped.
-    package func strays(away: Set<RelativePath> = []) -> [StraySidecar] {
-        guard let outbox = try? files.outbox.open(), let tree = try? store.existing(.root) else { return [] }
+    /// - Parameters:
+    ///   - away: directories whose file system is not mounted. They are skipped.
+    ///   - wantsSidecar: whether a file should have a sidecar.
+    package func findings(
+        away: Set<RelativePath> = [], wantsSidecar: (RelativePath) -> Bool = { _ in false }
+    ) -> Findings {
+        var found = Findings()
+        guard let outbox = try? files.outbox.open(), let tree = try? store.existing(.root) else { return found }
         let isBeside = store.standBesideFiles
-        var found: [StraySidecar] = []
         var directories = [RelativePath.root]
         while let path = directories.popLast() {
             if away.contains(where: path.isWithin) { continue }
@@ -43,8 +57,12 @@ package struct SidecarSweep {
             }
             guard let names = isBeside ? sidecars : Self.names(in: path, of: outbox) else { continue }
             let listing = SidecarListing(sidecars: sidecars, files: names)
-            found += listing.temporaries.map { StraySidecar(directory: path, name: $0) }
-            found += listing.unexplained.compactMap { stray(named: $0, in: directory, at: path, listing) }
+            found.strays += listing.temporaries.map { StraySidecar(directory: path, name: $0) }
+            found.strays += listing.unexplained.compactMap { stray(named: $0, in: directory, at: path, listing) }
+            for name in listing.bare where found.bare.count < Self.mostBare {
+                let file = path.appending(name)
+                if !rules.isIgnored(file), wantsSidecar(file) { found.bare.append(file) }
+            }
         }
         return found
     }

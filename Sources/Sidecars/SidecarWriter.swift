@@ -85,11 +85,16 @@ package actor SidecarWriter {
         thread.run { [store] in store.remove(stray) }
     }
 
-    /// Returns everything that belongs to no file of the outbox. Takes as long as listing the directories.
-    package nonisolated func strays(_ files: OutboxFiles, _ rules: IntakeRules, away: Set<RelativePath>)
-        -> [StraySidecar]
-    {
-        SidecarSweep(files: files, store: store, rules: rules).strays(away: away)
+    /// Returns what belongs to no file of the outbox, and files without a sidecar. Takes as long as listing the
+    /// directories.
+    ///
+    /// - Parameter state: returns the final state of a path; `nil` if the path has none.
+    package nonisolated func sweep(
+        _ files: OutboxFiles, _ rules: IntakeRules, away: Set<RelativePath>, state: (RelativePath) -> FileState?
+    ) -> SidecarSweep.Findings {
+        SidecarSweep(files: files, store: store, rules: rules).findings(away: away) { path in
+            state(path).map { $0 != .rejected || writesRejected } ?? false
+        }
     }
 
     /// Root of the sidecars' tree, unless they stand in the outbox.

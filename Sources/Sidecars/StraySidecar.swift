@@ -20,6 +20,8 @@ struct SidecarListing {
     private(set) var temporaries: [[UInt8]] = []
     /// Sidecars whose names match no file of the directory.
     private(set) var unexplained: [[UInt8]] = []
+    /// Files without a sidecar of the usual name.
+    private(set) var bare: [[UInt8]] = []
 
     /// Sorts the names of one directory into files, temporary files and unexplained sidecars.
     ///
@@ -29,23 +31,29 @@ struct SidecarListing {
     init(sidecars: [[UInt8]], files: [[UInt8]]) {
         self.files = Set(files.lazy.filter { !SidecarName.isSidecar($0) })
         var longNames: Set<[UInt8]>?
+        var explained: Set<[UInt8]> = []
         for name in sidecars {
             if SidecarName.isTemporary(name) {
                 temporaries.append(name)
-            } else if SidecarName.isSidecar(name), !self.files.contains(SidecarName.subject(of: name)) {
-                if SidecarName.isShortened(name) {
-                    let expected = longNames ?? Self.shortened(self.files)
-                    longNames = expected
-                    if expected.contains(name) { continue }
-                }
-                if name.elementsEqual(SidecarName.name(for: Array("source".utf8))),
-                    self.files.contains(Array("source.toml".utf8))
-                {
-                    continue
-                }
-                unexplained.append(name)
+            } else if SidecarName.isSidecar(name) {
+                if explains(name, &longNames) { explained.insert(name) } else { unexplained.append(name) }
             }
         }
+        if explained.count < self.files.count {
+            bare = self.files.filter { !explained.contains(SidecarName.name(for: $0)) }
+        }
+    }
+
+    /// Whether a file of the directory explains a sidecar's name.
+    private func explains(_ name: [UInt8], _ longNames: inout Set<[UInt8]>?) -> Bool {
+        if files.contains(SidecarName.subject(of: name)) { return true }
+        if SidecarName.isShortened(name) {
+            let expected = longNames ?? Self.shortened(files)
+            longNames = expected
+            if expected.contains(name) { return true }
+        }
+        return name.elementsEqual(SidecarName.name(for: Array("source".utf8)))
+            && files.contains(Array("source.toml".utf8))
     }
 
     /// Whether the outbox's directory contains a file with this name.

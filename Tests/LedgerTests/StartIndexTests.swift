@@ -40,7 +40,9 @@ struct StartIndexTests {
         first.flags = .first
         var unknown = try drop("a", .queued)
         unknown.key = nil
-        for drop in [cancelled, nobodys, first, unknown, try drop("a", .paused), try drop("a", .settling)] {
+        var verifying = try drop("a", .queued)
+        verifying.flags = .verifying
+        for drop in [cancelled, nobodys, first, unknown, verifying, try drop("a", .paused), try drop("a", .settling)] {
             #expect(drop.isNeededAtStart, "\(drop)")
         }
     }

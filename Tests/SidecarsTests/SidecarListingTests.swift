@@ -16,7 +16,21 @@ struct SidecarListingTests {
     func many() {
         let files = (0..<100_000).map { Array("\($0).jpg".utf8) }
         let names = files + files.map { SidecarName.name(for: $0) }
-        #expect(SidecarListing(sidecars: names, files: names).unexplained.isEmpty)
+        let listing = SidecarListing(sidecars: names, files: names)
+        #expect(listing.unexplained.isEmpty)
+        #expect(listing.bare.isEmpty)
+    }
+
+    @Test("files without a sidecar")
+    func bare() {
+        let bare = { (names: [String]) in
+            let bytes = names.map { Array($0.utf8) }
+            let bare = SidecarListing(sidecars: bytes, files: bytes).bare
+            return Set(bare.map { String(decoding: $0, as: UTF8.self) })
+        }
+        #expect(bare(["a.jpg", "b.jpg", "b.jpg.outbox.json"]) == ["a.jpg"])
+        // A stray does not make up for a missing sidecar.
+        #expect(bare(["a.jpg", "b.jpg.outbox.json", "c.jpg", "c.jpg.outbox.json"]) == ["a.jpg"])
     }
 
     @Test("sidecars of missing files")

@@ -3,12 +3,15 @@ import UploadCore
 
 // What follows from the decisions of the upload machine.
 extension AgentCore {
-    /// Queues the files of unreadable uploads for a new hash.
+    /// Queues files that wait for a content for a new hash, if the ledger has no readable upload of it.
     mutating func startOver(_ keys: [ContentKey]) {
         for key in keys where machine.record(of: key) == nil {
             let stored = stored
-            let records = stored.asked { () throws(LedgerError) in try stored.records(of: key) } ?? []
-            let waiting = records.filter(backlog.waits)
+            let records = stored.asked { () throws(LedgerError) in
+                try stored.upload(of: key) == nil ? try stored.records(of: key) : []
+            }
+            let waiting = (records ?? []).filter(backlog.waits)
+            if waiting.isEmpty { continue }
             write([.forgetUpload(key)])
             carryOut(book.startOver(waiting, now: now, facts: paths))
             for record in waiting { decision.perform(.settle(record.path)) }

@@ -59,6 +59,10 @@ struct AgentCore: Sendable {
     private(set) var boxedParked = Boxed(ParkedUploads())
     private(set) var boxedUnsaved = Boxed(Unsaved())
     var outbox = KnownOutbox()
+    /// Whether a path was forgotten since the last full scan.
+    private var hasForgotten = false
+    /// Whether the outbox, or a file system below it, was missing at some time of this run.
+    private(set) var hasLostPlaces = false
 
     // State of the event in progress.
     var decision = Decision.none
@@ -138,6 +142,7 @@ struct AgentCore: Sendable {
         case .recogniseOutbox: recogniseOutbox()
         case .setAllPaused(let isPaused):
             tellMachine([.setAllPaused(isPaused)], storing: [.setting(LedgerSetting.allPaused, isPaused ? [1] : nil)])
+        case .startOver(let keys): startOver(keys)
         case .compare(let findings, let position): compare(with: findings, from: position)
         case .signedIn(let isOther): giveNobodys(isOther: isOther)
         case .store(let writes): write(writes)
@@ -149,7 +154,10 @@ struct AgentCore: Sendable {
     /// - Parameter isAside: whether nothing ever waits for these changes.
     mutating func write(_ writes: [LedgerWrite], isAside: Bool = false) {
         if isAside { decision.writesAside += writes.count }
-        for write in writes { book.note(write) }
+        for write in writes {
+            book.note(write)
+            if case .forgetDrop = write { hasForgotten = true }
+        }
         unsaved.add(writes, to: decision.commit)
         decision.writes += writes
     }
@@ -179,14 +187,17 @@ struct AgentCore: Sendable {
         switch event {
         case .outboxBack(isSame: false, _): logElsewhere()
         case .scanned(let findings):
-            if mayMiss(findings) { decision.perform(.handle(.compare(findings, from: .first))) }
+            if hasForgotten || mayMiss(findings) { decision.perform(.handle(.compare(findings, from: .first))) }
+            hasForgotten = false
+        case .mountLost, .outboxLost: hasLostPlaces = true
         default: break
         }
     }
 
     // MARK: Scans
 
-    /// Whether the ledger may know paths that a full scan did not find.
+    /// Whether the ledger may know paths that a full scan did not find. If it forgot a path during the scan, the numbers
+    /// may be equal by chance.
     private func mayMiss(_ findings: any ScanFindings) -> Bool {
         stored.asked { () throws(LedgerError) in try sources.ledger.dropCount() } != findings.knownCount
     }

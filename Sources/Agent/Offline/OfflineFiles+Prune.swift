@@ -70,7 +70,7 @@ extension OfflineFiles {
             return true
         })
         var count = 0
-        for stray in sweep.strays() {
+        for stray in sweep.findings().strays {
             switch stray.subject {
             case .file(let path): guard try ledger.drop(at: path) == nil, sweep.files.isGone(path) else { continue }
             case .source(let directory): guard !sources.contains(directory) else { continue }

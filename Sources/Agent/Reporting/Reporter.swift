@@ -15,6 +15,9 @@ struct Reporter {
     /// Files, and descriptions of posts, whose sidecars are written once they are back.
     private var withheld: Set<RelativePath> = []
 
+    /// Whether some sidecars wait for the return of their files.
+    var withholds: Bool { !withheld.isEmpty }
+
     init(sidecars: SidecarWriter, events: EventHub, logger: Logger) {
         self.sidecars = sidecars
         self.events = events

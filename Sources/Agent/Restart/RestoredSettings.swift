@@ -28,9 +28,11 @@ struct RestoredSettings {
     ///   - account: the account of this run.
     ///   - server: the server in the scope of this run.
     ///   - rules: the fingerprint of this run's rules for rejecting files.
+    ///   - portraitFolder: the folder of profile pictures of this run.
     ///   - hasPauseMark: whether `pause --all` is set beside the ledger. Counts only if the ledger was lost.
     init(
-        _ ledger: Ledger, account: Account, server: String, rules: [UInt8], hasPauseMark: Bool
+        _ ledger: Ledger, account: Account, server: String, rules: [UInt8], portraitFolder: RelativePath?,
+        hasPauseMark: Bool
     ) throws(LedgerError) {
         lastRun = try LastRun(ledger, account: account, server: server)
         recoveryNotice = try ledger.setting(LedgerSetting.recovery).map { String(decoding: $0, as: UTF8.self) }
@@ -38,12 +40,17 @@ struct RestoredSettings {
         isPaused = isPausedInLedger || (recoveryNotice != nil && hasPauseMark)
         judgesAgain = try ledger.setting(LedgerSetting.rules) != rules
         hasOthers = try ledger.setting(LedgerSetting.others) != nil
+        let folder = portraitFolder?.bytes ?? []
+        // Without the setting, the ledger is new, or of a version whose migration has everything read.
+        let isOtherFolder = try ledger.setting(LedgerSetting.portraitFolder).map { $0 != folder } ?? false
         readsAll =
-            lastRun.isOtherAccount || lastRun.isOtherServer || judgesAgain || recoveryNotice != nil || hasOthers
+            isOtherFolder || lastRun.isOtherAccount || lastRun.isOtherServer || judgesAgain || recoveryNotice != nil
+            || hasOthers
         outbox = try ledger.setting(LedgerSetting.outbox)
         writes =
             lastRun.writes + [
-                .setting(LedgerSetting.rules, rules), .setting(LedgerSetting.allPaused, isPaused ? [1] : nil),
+                .setting(LedgerSetting.rules, rules), .setting(LedgerSetting.portraitFolder, folder),
+                .setting(LedgerSetting.allPaused, isPaused ? [1] : nil),
             ]
     }
 

@@ -77,7 +77,7 @@ final class StepRunner {
                 sidecars: parts.sidecars, files: parts.files, rules: parts.rules, ledger: parts.ledger,
                 reader: reader, logger: parts.logger)
         ) { report(.strays($0)) }
-        catchUp = CatchUp(parts.sidecars) { report(.caughtUp) }
+        catchUp = CatchUp(parts.sidecars, examines: parts.media != nil) { report(.caughtUp) }
         portraits = PortraitDesk(parts.portrait?.service)
         reporter = Reporter(sidecars: parts.sidecars, events: parts.events, logger: parts.logger)
         status = AgentStatus(
@@ -110,6 +110,9 @@ final class StepRunner {
         case .announcePostGone(let id, let directory): parts.events.publish(sourceGone: id, directory)
         case .removeSidecar(let path): parts.sidecars.remove(path)
         case .removePostSidecar(let directory): parts.sidecars.remove(source: directory)
+        case .checkSidecars(let paths):
+            let world = world(core)
+            for path in paths { if let record = core.record(of: path) { catchUp.check(record, world, core.outbox) } }
         case .discard(let stray): parts.sidecars.discard(stray)
         case .count(let outcome): status.counters.ended(outcome)
         case .reportCommit(let id):
@@ -149,6 +152,7 @@ final class StepRunner {
         case .leaveOutbox:
             // Pending sidecars belong to the old outbox and have no place in this one.
             parts.sidecars.forgetPending()
+            catchUp.skip()
             try? parts.files.outbox.repin()
         }
         return []
@@ -187,7 +191,7 @@ final class StepRunner {
                 wasSignedOut: core.machine.signedOut != nil, isReported: status.problems[.session] != nil)
         case .caughtUp:
             catchUp.checked()
-            // Sidecars at a former place may go now.
+            // Sidecars at a former place may go after the last page.
             return [catchUp.isOver ? .searchStrays : .catchUp]
         case .steps(let steps): return steps
         }
@@ -197,7 +201,7 @@ final class StepRunner {
     private func take(_ news: StraySearch.News, _ core: AgentCore) -> [AgentStep] {
         // After `leftFormerPlace` the former sidecars are gone. So the ledger stores the new place even while the agent ends.
         if case .found = news, isEnding() { return [] }
-        strays.mayLeaveFormerPlace = catchUp.isOver
+        strays.mayLeaveFormerPlace = catchUp.isComplete
         return strays.handle(news, core.strayWorld).map(AgentStep.init)
     }
 
@@ -225,17 +229,27 @@ final class StepRunner {
     }
 
     /// What the ledger says when nothing is left to catch up on.
-    var caughtUpMark: [UInt8] { CatchUp.mark(parts.sidecars, drawsThumbnails: parts.media?.drawsThumbnails) }
+    var caughtUpMark: [UInt8] {
+        CatchUp.mark(
+            parts.sidecars, outbox: parts.files.identity, drawsThumbnails: parts.media?.drawsThumbnails)
+    }
 
-    /// Whether everything that the last run left is made up for, and all examinations of this run are done.
-    var isCaughtUp: Bool { catchUp.isOver && thumbnails?.isSettled != false }
+    /// Whether the next run would have nothing to catch up on if this one ended now.
+    func isCaughtUp(_ core: AgentCore) -> Bool {
+        catchUp.isComplete && thumbnails?.isSettled != false && !reporter.withholds && !core.hasLostPlaces
+            && core.book.elsewhere.isEmpty && !core.outbox.differs(from: parts.files.identity)
+    }
 
     /// Begins to make up for what the last run left.
     func beginToCatchUp() { catchUp.begin() }
 
     private func catchUp(_ core: AgentCore) -> [AgentStep] {
-        if isEnding() || catchUp.isOver || thumbnails?.isCrowded == true { return [] }
-        return catchUp.proceed(world(core), outbox: core.outbox).flatMap { examine($0, core) }
+        if isEnding() || catchUp.isOver { return [] }
+        let page = catchUp.proceed(world(core), outbox: core.outbox, isCrowded: thumbnails?.isCrowded == true)
+        let orphans = page.awaited.isEmpty ? [] : [AgentStep.handle(.startOver(page.awaited))]
+        let examinations = page.ended.flatMap { examine($0, core) }
+        if catchUp.mayProceed, thumbnails?.isCrowded != true { report(.steps([.catchUp])) }
+        return orphans + examinations
     }
 
     /// Cancels all requests.

@@ -30,6 +30,8 @@ enum AgentEvent: Sendable {
     case learned(MediaFacts, ContentKey, isAll: Bool)
     /// A full scan of the present outbox ended. Files of a former outbox may be among its findings.
     case scanFound(any ScanFindings)
+    /// Hash the files again that wait for one of these contents, if the ledger has no upload of it.
+    case startOver([ContentKey])
     /// Compare the paths of the ledger with a full scan, page by page.
     case compare(any ScanFindings, from: DropPosition)
 

@@ -43,6 +43,8 @@ enum AgentStep: Sendable {
     case removeSidecar(RelativePath)
     /// Remove the sidecar of a post.
     case removePostSidecar(RelativePath)
+    /// Write the missing sidecars of files at rest.
+    case checkSidecars([RelativePath])
     /// Remove a stray.
     case discard(StraySidecar)
     /// Count the outcome of a path's upload.
@@ -143,6 +145,7 @@ extension AgentStep {
         switch step {
         case .cancelRemoved(let path): self = .path(.strayFound(path))
         case .discard(let stray): self = .discard(stray)
+        case .checkSidecars(let paths): self = .checkSidecars(paths)
         case .write(let write): self = .handle(.store([write]))
         }
     }

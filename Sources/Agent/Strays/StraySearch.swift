@@ -5,7 +5,7 @@ import Logging
 import Sidecars
 import UploadCore
 
-/// The search for sidecars and temporary files that belong to no path. They remain after kills, if a file vanished
+/// The search for sidecars and temporary files that belong to no path, and for paths whose sidecar somebody deleted. They remain after kills, if a file vanished
 /// before the ledger knew it, if a directory was renamed while no agent ran, or if `sidecars.directory` changed.
 ///
 /// Not `Sendable`, so the compiler confines it to the thread of its owner. It lists directories on the reader's thread,
@@ -15,6 +15,8 @@ final class StraySearch {
     enum News: Sendable {
         /// These strays were found, and are not handled yet.
         case found(ArraySlice<StraySidecar>)
+        /// These files have no sidecar, and are not handled yet.
+        case bare(ArraySlice<RelativePath>)
         /// The sidecars at the former place are removed.
         case leftFormerPlace
     }
@@ -25,6 +27,8 @@ final class StraySearch {
         case cancelRemoved(RelativePath)
         /// Remove a stray.
         case discard(StraySidecar)
+        /// Write the missing sidecars of these files.
+        case checkSidecars([RelativePath])
         /// Change the ledger.
         case write(LedgerWrite)
     }
@@ -60,20 +64,32 @@ final class StraySearch {
     func begin(_ facts: some StrayFacts) {
         guard !isSearching, facts.isWholeOutbox else { return }
         isSearching = true
-        parts.reader.run { [search = search(away: facts.lostMounts), report] in report(.found(search()[...])) }
+        parts.reader.run { [search = search(away: facts.lostMounts), report] in
+            let findings = search()
+            if !findings.bare.isEmpty { report(.bare(findings.bare[...])) }
+            report(.found(findings.strays[...]))
+        }
     }
 
     /// Returns the search itself, for the reader's thread.
     ///
     /// - Parameter away: directories whose file system is not mounted. They are skipped.
-    func search(away: Set<RelativePath>) -> @Sendable () -> [StraySidecar] {
-        { [parts] in parts.sidecars.strays(parts.files, parts.rules, away: away) }
+    func search(away: Set<RelativePath>) -> @Sendable () -> SidecarSweep.Findings {
+        { [parts] in
+            parts.sidecars.sweep(parts.files, parts.rules, away: away) { path in
+                (try? parts.ledger.drop(at: path)).flatMap(\.self).flatMap { $0.state.isFinal ? $0.state : nil }
+            }
+        }
     }
 
     /// Handles a result.
     func handle(_ news: News, _ facts: some StrayFacts) -> [Step] {
         switch news {
         case .found(let strays): return found(strays, facts)
+        case .bare(let paths):
+            let rest = paths.dropFirst(Self.mostAtOnce)
+            if !rest.isEmpty { report(.bare(rest)) }
+            return [.checkSidecars(Array(paths.prefix(Self.mostAtOnce)))]
         case .leftFormerPlace: return [.write(presentPlace)]
         }
     }

@@ -135,7 +135,7 @@ final class Thumbnails {
 
     private func examined(_ key: ContentKey, _ finding: Finding, _ contents: some ContentFacts) -> [Step] {
         var steps: [Step] = []
-        if media.drawsThumbnails && !finding.isAll { hasUnsettled = true }
+        if finding.facts == nil || (media.drawsThumbnails && !finding.isAll) { hasUnsettled = true }
         if finding.isSame, let facts = finding.facts { steps.append(.learned(facts, key, isAll: finding.isAll)) }
         if !finding.isSame { media.dropThumbnail(of: key) }
         steps += end(key, contents)

@@ -58,7 +58,7 @@ extension Uploader {
         let found = await withCheckedContinuation { continuation in
             reader.run { continuation.resume(returning: search()) }
         }
-        let steps = StraySearch.steps(for: found, core.strayWorld)
+        let steps = StraySearch.steps(for: found.strays, core.strayWorld)
         perform(steps.map(AgentStep.init))
         let expired = core.strayWorld.expired(at: now.wall, retention: parts.retention)
         var report = PruneReport(sidecars: steps.count, entries: expired.count)

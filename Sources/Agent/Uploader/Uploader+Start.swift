@@ -22,7 +22,8 @@ extension Uploader {
         perform([.recoverHeldFiles])
         let settings = try RestoredSettings(
             parts.ledger, account: parts.session.account, server: parts.remote.scope.server,
-            rules: parts.rules.fingerprint, hasPauseMark: parts.pauseMark?.isSet == true)
+            rules: parts.rules.fingerprint, portraitFolder: core.book.rules.portraitFolder,
+            hasPauseMark: parts.pauseMark?.isSet == true)
         status.problems[.ledgerLost] = settings.recoveryNotice
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.
@@ -31,16 +32,18 @@ extension Uploader {
         await parts.ledger.commit([])
         handle(.recogniseOutbox)
         let isSignedOut = parts.session.isSignedOut
-        let isCaughtUp = try parts.ledger.setting(LedgerSetting.caughtUp) == runner.caughtUpMark
-        handle(.store(settings.writes + [.setting(LedgerSetting.caughtUp, nil)]))
+        let isMarked = try parts.ledger.setting(LedgerSetting.caughtUp) == runner.caughtUpMark
+        handle(.store([.setting(LedgerSetting.caughtUp, nil)]))
         handle(.uploads(settings.events(core.posts.gatherAll(), isSignedOut: isSignedOut)))
         if isSignedOut { perform(SessionSteps.signedOut) }
         handle(.posts(.started))
         perform([.reportPosts])
         if !isSignedOut { handle(.signedIn(isOther: settings.lastRun.isOtherAccount)) }
+        // After a kill until now, the next run starts from the same settings.
+        handle(.store(settings.writes))
         perform([.report(Array(core.book.drops.keys))] + core.book.drops.keys.map(AgentStep.examine))
         await parts.ledger.commit([])
-        if !isCaughtUp {
+        if !isMarked || settings.recoveryNotice != nil {
             runner.beginToCatchUp()
             perform([.catchUp])
         }
@@ -96,14 +99,15 @@ extension Uploader {
     }
 
     /// Whether the next run would have nothing to catch up on if this one ended now.
-    var isCaughtUp: Bool { commits.isIdle && runner.isCaughtUp }
+    var isCaughtUp: Bool { commits.isIdle && runner.isCaughtUp(core) }
 
-    /// From now on, handles nothing: what happens, the next run finds out.
+    /// From now on, ignores all events and steps: what happens, the next run finds out.
     ///
     /// - Returns: the mark for the ledger; `nil` if the next run has something to catch up on.
     private func seal() -> [UInt8]? {
         isSealed = true
-        return isCaughtUp ? runner.caughtUpMark : nil
+        // Somebody may delete a separate tree of sidecars, which no scan of the outbox would notice.
+        return isCaughtUp && parts.sidecars.standBesideFiles ? runner.caughtUpMark : nil
     }
 
     private func giveUp() {

@@ -54,11 +54,12 @@ struct LedgerView: Sendable {
         }
     }
 
-    /// Returns some hundred records, in no particular order. The first page includes all pending changes.
+    /// Returns some hundred records, in no particular order. The first page includes all pending changes; further pages
+    /// repeat some.
     func page(from position: DropPosition) throws(LedgerError) -> (drops: [DropRecord], next: DropPosition?) {
         let stored = try ledger.drops(from: position, damaged: logDamage)
-        let records = stored.drops.filter { !unsaved.covers($0.path) }
-        return ((position == .first ? unsaved.records : []) + records, stored.next)
+        let records = stored.drops.compactMap { unsaved.covers($0.path) ? unsaved.drop(at: $0.path) : $0 }
+        return (records + (position == .first ? unsaved.records : []), stored.next)
     }
 
     func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void) {

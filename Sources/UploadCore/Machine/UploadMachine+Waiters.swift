@@ -31,7 +31,7 @@ extension UploadMachine {
     ///
     /// For the protocol this is an upload with all fragments acknowledged, so the usual handling applies if the server
     /// knows nothing of it. The ledger stores the upload only in that case. If the agent restarts before, the new run
-    /// finds the file and asks again.
+    /// hashes the file and asks again (`DropRecord.Flags.verifying`).
     mutating func verify(
         _ path: RelativePath, _ content: DropContent, _ remote: RemoteObject, paused: Bool, now: Now
     ) {

@@ -215,6 +215,7 @@ extension PathBook {
         } else if !facts.isWaiting(path, for: content.key) {
             record.deduplicated = true
         }
+        if known != nil { record.flags.insert(.verifying) }
         store(record)
         if let known, !known.isByMD5Alone {
             add(.upload(.verify(path, content, known.remote, paused: isPaused)))
@@ -243,6 +244,7 @@ extension PathBook {
             record.deduplicated = true
             record.finishedAt = now.wall
         }
+        record.flags.remove(.verifying)
         if known.seal == content.seal {
             record.state = .done
             record.remote = known.remote

@@ -140,6 +140,7 @@ extension PathBook {
         var record = known
         record.finishedAt = time
         record.attempts = attempts
+        record.flags.remove(.verifying)
         switch outcome {
         case .done(let remote, let deduplicated):
             record.state = .done

@@ -145,6 +145,7 @@ extension PathBook {
         else { return }
         record.state = .queued
         record.finishedAt = nil
+        record.flags.insert(.verifying)
         store(record)
         add(.upload(.verify(path, DropContent(key: key, seal: seal), remote, paused: false)))
     }

@@ -63,6 +63,10 @@ extension DropRecord {
         /// The user cancelled the file, and its removal is confirmed.
         public static let fileIsGone = Flags(rawValue: 4)
 
+        /// The server is asked whether it still has the confirmed content. Until it says no, the ledger has no upload of
+        /// the content.
+        public static let verifying = Flags(rawValue: 8)
+
         /// Creates a set from its bits.
         public init(rawValue: UInt8) {
             self.rawValue = rawValue
@@ -73,10 +77,11 @@ extension DropRecord {
     public var isCancelledByUser: Bool { state == .cancelled && error?.code == "cancelled" }
 
     /// Whether the agent must know the path from its start, before the queue or a scan leads to the path: the user's wish
-    /// applies to it, it has no owner, or no upload leads to it.
+    /// applies to it, it has no owner, or the ledger has no upload of it.
     package var isNeededAtStart: Bool {
-        if state == .paused || isCancelledByUser || !flags.isEmpty { return true }
-        return !state.isFinal && (state != .queued || key == nil || account == Ownership.nobody)
+        if isCancelledByUser || !flags.subtracting(.verifying).isEmpty { return true }
+        if state.isFinal { return false }
+        return state != .queued || key == nil || account == Ownership.nobody || flags.contains(.verifying)
     }
 
     /// Whether the file was cancelled only because of its removal. If the file reappears, the agent accepts it again.

@@ -66,12 +66,14 @@ struct RestorationTests {
     private let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
 
     private func settings(
-        _ account: String = "anna", server: String? = nil, rules: IntakeRules = Self.rules, hasPauseMark: Bool = false
+        _ account: String = "anna", server: String? = nil, rules: IntakeRules = Self.rules,
+        portraitFolder: String = "portrait", hasPauseMark: Bool = false
     ) throws -> RestoredSettings {
         let store = SessionStore(stateDirectory: place.path("state"))
         return try RestoredSettings(
             ledger, account: Account(name: account, session: store, change: {}),
-            server: server ?? scope(account).server, rules: rules.fingerprint, hasPauseMark: hasPauseMark)
+            server: server ?? scope(account).server, rules: rules.fingerprint,
+            portraitFolder: RelativePath(portraitFolder), hasPauseMark: hasPauseMark)
     }
 
     /// The settings that a run of Anna leaves.
@@ -192,6 +194,21 @@ struct RestorationTests {
         #expect(found.core.book.drops[try path("portrait/a")]?.key == key)
         #expect(found.core.machine.waiters(of: key).isEmpty)
         #expect(found.writes == [])
+    }
+
+    @Test("reads all paths if the folder of profile pictures is another one")
+    func otherPortraitFolder() async throws {
+        await ledger.commit(try settings().writes)
+        #expect(try !settings().readsAll)
+        #expect(try settings(portraitFolder: "me").readsAll)
+    }
+
+    @Test("hashes a path again whose content was being verified")
+    func verifying() async throws {
+        var record = try drop("a", .queued, key)
+        record.flags = .verifying
+        let found = try await restore(lastRun + [.drop(record)])
+        #expect(found.writes == [.forgetDrop(try path("a"))])
     }
 
     // MARK: Accounts

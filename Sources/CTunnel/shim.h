@@ -1,5 +1,8 @@
 // Network namespaces and TUN devices. glibc declares the calls only with _GNU_SOURCE, and Swift can't call ioctl.
 #pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>

@@ -273,6 +273,7 @@ struct SidecarQueue: Sendable {
         if entries[subject]?.isExtra == true { extraCount -= 1 }
         if entry?.isExtra == true { extraCount += 1 }
         entries[subject] = entry
+        entries.shrinkIfEmpty()
     }
 
     /// Holds failed writes back for a while, because the last ones failed again.

@@ -4,7 +4,6 @@ import Logging
 import UploadCore
 
 /// Reads from the ledger what the last run left to do, and judges it for the present account, server, rules and outbox.
-/// The one place that reads the queue at a start.
 ///
 /// Usually, the upload machine reads the queue as its turn comes, and `CatchUp` and the first scan go through the
 /// other paths. So a start reads only paths that nothing leads to (`DropRecord.isNeededAtStart`), profile pictures, and

@@ -189,6 +189,7 @@ public struct UploadMachine: Sendable {
         passDeadlines(now: now)
         schedule(now: now)
         shrink()
+        uploads.shrinkIfEmpty()
         forgotten = []
         if gates.trouble?.reason != oldTrouble {
             actions.append(.serverTrouble(gates.trouble?.error))

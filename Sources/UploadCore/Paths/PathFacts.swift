@@ -80,6 +80,6 @@ package protocol ScanFindings: Sendable {
     func found(_ path: RelativePath) -> Bool
     /// Whether the scan was complete: it listed every directory, and every file system was mounted.
     var isWhole: Bool { get }
-    /// The number of files found whose present content the ledger knew, or whose rejection.
+    /// The number of files found that the ledger knew as they are: their content, or why they are not uploaded.
     var knownCount: Int { get }
 }

@@ -77,7 +77,8 @@ extension DropRecord {
     public var isCancelledByUser: Bool { state == .cancelled && error?.code == "cancelled" }
 
     /// Whether the agent must know the path from its start, before the queue or a scan leads to the path: the user's wish
-    /// applies to it, it has no owner, or the ledger has no upload of it.
+    /// applies to it, it has no owner, or the ledger has no upload of it. The ledger keeps an index of these paths, so a
+    /// change of this rule needs a new format (`LedgerSchema`).
     package var isNeededAtStart: Bool {
         if isCancelledByUser || !flags.subtracting(.verifying).isEmpty { return true }
         if state.isFinal { return false }

@@ -98,6 +98,8 @@ public struct PathMap<Value> {
             nodes[empty.parent]?.directories[empty.name] = nil
             node = empty.parent
         }
+        // Sets and dictionaries never shrink by themselves.
+        if entries.isEmpty, entries.capacity > 256 { self = PathMap() }
     }
 }
 

@@ -5,6 +5,19 @@ import UploadCore
 struct PathMapTests {
     private func path(_ text: String) throws -> RelativePath { try #require(RelativePath(text)) }
 
+    @Test("work after many were removed, and their memory was given back")
+    func emptied() throws {
+        var map = PathMap<Int>()
+        for round in 0..<2 {
+            let paths = try (0..<1000).map { try path("\($0 % 7)/\($0)") }
+            for (number, path) in paths.enumerated() { map[path] = number + round }
+            #expect(map.paths(within: try path("3")).count == 143)
+            for path in paths { map[path] = nil }
+            #expect(map.isEmpty)
+            #expect(map.paths(within: .root).isEmpty)
+        }
+    }
+
     @Test("are found by their directories after any insertions and removals")
     func model() throws {
         var random = WalkRandom(seed: 7)

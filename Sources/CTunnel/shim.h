@@ -8,11 +8,9 @@
 #include <linux/if_tun.h>
 #include <linux/sched.h>
 #include <net/if.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 /// Moves this thread into a new network namespace (man 2 unshare). Returns 0, or -1 with errno.
@@ -38,9 +36,20 @@ static inline int outbox_open_tunnel(const char *name) {
 }
 
 /// Waits until one of two descriptors is readable, or for these nanoseconds.
+///
+/// Declares the kernel's types (struct pollfd, struct __kernel_timespec) under names of its own: Swift would take this
+/// module for the owner of those in <poll.h> and <time.h>.
 static inline void outbox_wait_readable(int first, int second, long long nanoseconds) {
-    struct pollfd files[2] = {{first, POLLIN, 0}, {second, POLLIN, 0}};
-    struct timespec time = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+    struct {
+        int descriptor;
+        short wanted, found;
+    } files[2] = {{first, 1 /* POLLIN */, 0}, {second, 1, 0}};
+    long long time[2] = {nanoseconds / 1000000000, nanoseconds % 1000000000};
+#ifdef SYS_ppoll_time64
+    long number = SYS_ppoll_time64;
+#else
+    long number = SYS_ppoll;
+#endif
     // The kernel's sigset_t has 8 bytes; without a mask the size does not matter.
-    syscall(SYS_ppoll, files, 2, &time, (void *)0, 8);
+    syscall(number, files, 2, time, (void *)0, 8);
 }

@@ -1,11 +1,31 @@
-// What Swift cannot call to save memory: <link.h> is not part of its Glibc module.
+// What Swift cannot call to save memory.
+//
+// <link.h> would bring fd_set along, which depends on _GNU_SOURCE: Swift's Glibc module has another form of it. So this
+// file declares the beginning of struct dl_phdr_info itself.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-#include <link.h>
+#include <elf.h>
 #include <malloc.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#if __SIZEOF_POINTER__ == 8
+typedef Elf64_Phdr outbox_segment;
+#else
+typedef Elf32_Phdr outbox_segment;
+#endif
+
+/// The beginning of struct dl_phdr_info (man 3 dl_iterate_phdr).
+struct outbox_object {
+    uintptr_t address;
+    const char *name;
+    const outbox_segment *segments;
+    uint16_t count;
+};
+
+struct dl_phdr_info;
+extern int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *object, size_t size, void *data), void *data);
 
 /// man 3 mallopt, M_ARENA_MAX: how many arenas malloc may have, each of which reserves 64 MiB of address space. Only glibc
 /// knows it.
@@ -22,17 +42,21 @@ static inline void outbox_trim_heap(void) {
 #endif
 }
 
-__attribute__((unused)) static int outbox_unmap_pages_of(struct dl_phdr_info *object, size_t size, void *unused) {
-    for (int index = 0; index < object->dlpi_phnum; index++) {
-        const ElfW(Phdr) *part = &object->dlpi_phdr[index];
-        // Pages that relocations have changed are in writable parts.
-        if (part->p_type != PT_LOAD || part->p_flags & PF_W) continue;
-        uintptr_t begin = (object->dlpi_addr + part->p_vaddr) & ~(uintptr_t)4095;
-        madvise((void *)begin, object->dlpi_addr + part->p_vaddr + part->p_memsz - begin, MADV_DONTNEED);
+__attribute__((unused)) static int outbox_unmap_pages_of(struct dl_phdr_info *info, size_t size, void *page) {
+    const struct outbox_object *object = (const struct outbox_object *)info;
+    for (int index = 0; index < object->count; index++) {
+        const outbox_segment *segment = &object->segments[index];
+        // Pages that relocations have changed are in writable segments.
+        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+        uintptr_t begin = (object->address + segment->p_vaddr) & ~(*(uintptr_t *)page - 1);
+        madvise((void *)begin, object->address + segment->p_vaddr + segment->p_memsz - begin, MADV_DONTNEED);
     }
     return 0;
 }
 
 /// man 2 madvise: unmaps all pages of program and libraries that are unchanged copies of their files. The next access maps
 /// a page again, from the page cache. man 3 dl_iterate_phdr: no library comes or goes meanwhile.
-static inline void outbox_unmap_code(void) { dl_iterate_phdr(outbox_unmap_pages_of, NULL); }
+static inline void outbox_unmap_code(void) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    dl_iterate_phdr(outbox_unmap_pages_of, &page);
+}

@@ -1,13 +1,11 @@
 // Network namespaces and TUN devices. glibc declares the calls only with _GNU_SOURCE, and Swift can't call ioctl.
+//
+// Includes no header whose types Swift's Glibc module has too in another form, such as fd_set.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <linux/sched.h>
-#include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -24,10 +22,15 @@ static inline int outbox_enter_network(int descriptor) { return (int)syscall(SYS
 static inline int outbox_open_tunnel(const char *name) {
     int tunnel = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (tunnel < 0) return -1;
-    struct ifreq request;
+    // struct ifreq (man 7 netdevice)
+    struct {
+        char name[16];
+        short flags;
+        char rest[22];
+    } request;
     memset(&request, 0, sizeof request);
-    strncpy(request.ifr_name, name, IFNAMSIZ - 1);
-    request.ifr_flags = IFF_TUN | IFF_NO_PI;
+    strncpy(request.name, name, sizeof request.name - 1);
+    request.flags = IFF_TUN | IFF_NO_PI;
     if (ioctl(tunnel, TUNSETIFF, &request) == 0) return tunnel;
     int error = errno;
     close(tunnel);

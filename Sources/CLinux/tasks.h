@@ -28,10 +28,10 @@ static inline void outbox_run_task(void *job) { swift_job_run(job, 0, 0); }
 /// man 2 timerfd_create: a timer on CLOCK_BOOTTIME, whose descriptor blocks until it fires. Returns -1 and sets errno.
 static inline int outbox_boot_time_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }
 
-/// man 2 timerfd_settime: has the timer fire at an absolute time, in nanoseconds.
-static inline void outbox_set_timer(int timer, uint64_t time) {
+/// man 2 timerfd_settime: has the timer fire after so many nanoseconds.
+static inline void outbox_set_timer(int timer, uint64_t pause) {
     // The value 0 would disarm the timer.
-    struct itimerspec at = {
-        .it_value = {.tv_sec = (time_t)(time / 1000000000), .tv_nsec = (long)(time % 1000000000) | 1}};
-    timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
+    struct itimerspec after = {
+        .it_value = {.tv_sec = (time_t)(pause / 1000000000), .tv_nsec = (long)(pause % 1000000000) | 1}};
+    timerfd_settime(timer, 0, &after, NULL);
 }

@@ -39,11 +39,12 @@ public final class Timers: @unchecked Sendable {
     public func run(after pause: Duration, _ work: @escaping @Sendable () -> Void) {
         // No pause exceeds 100 years.
         let pause = min(max(pause, .zero), .seconds(100 * 365 * 86_400)).components
-        let due = bootTimeNanoseconds() + UInt64(pause.seconds * 1_000_000_000 + pause.attoseconds / 1_000_000_000)
+        let nanoseconds = UInt64(pause.seconds * 1_000_000_000 + pause.attoseconds / 1_000_000_000)
+        let due = bootTimeNanoseconds() + nanoseconds
         monitor.locked {
             let isFirst = waiting.first.map { due < $0 } ?? true
             waiting.push(work, at: due)
-            if isFirst { outbox_set_timer(timer, due) }
+            if isFirst { outbox_set_timer(timer, nanoseconds) }
         }
     }
 
@@ -54,7 +55,7 @@ public final class Timers: @unchecked Sendable {
             var due: [@Sendable () -> Void] = []
             let now = bootTimeNanoseconds()
             while let (_, work) = waiting.pop(until: now) { due.append(work) }
-            if let next = waiting.first { outbox_set_timer(timer, next) }
+            if let next = waiting.first { outbox_set_timer(timer, next - min(now, next)) }
             return due
         }
         for work in due { work() }

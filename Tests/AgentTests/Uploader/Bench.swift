@@ -86,9 +86,10 @@ final class Bench: Sendable {
     func kill() async {
         ledger.close()
         uploader.beginToEnd()
-        // Wait for the uploader's thread, and below for the thread that writes sidecars.
-        _ = await uploader.now
+        // The remote may answer later. A killed agent writes no sidecars then.
+        await uploader.fallSilent()
         sidecars.forgetPending()
+        // Wait for the sidecar being written.
         await sidecars.flush()
     }
 
@@ -173,6 +174,9 @@ final class Bench: Sendable {
 }
 
 extension Uploader {
+    /// From now on, ignores all events and steps.
+    func fallSilent() { isSealed = true }
+
     /// Handles events of the watch at once.
     func take(_ events: [WatchEvent]) {
         guard !hasStopped else { return }

@@ -2,9 +2,9 @@ import UploadCore
 
 /// The directories with deferred files: the watch reports these files once its user has room for them.
 ///
-/// A directory stands for its files, however many: it is listed again when there is room. Two directories are listed
-/// in turn. One is the oldest, so that none waits forever. The other is the newest, so that a few new files do not
-/// wait behind a directory with a million.
+/// A directory stands for its files, however many: it is listed again when there is room. The oldest and the newest
+/// directory are listed in turn: so no directory waits forever, and a few new files do not wait behind a directory with a
+/// million.
 struct DeferredDirectories {
     /// The listing of a directory, past or to come.
     struct Visit {

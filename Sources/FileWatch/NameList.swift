@@ -1,7 +1,7 @@
 import LinuxSystem
 import SystemPackage
 
-/// The names in a directory, taken one after the other. One array holds them all, since there may be a million.
+/// The names in a directory, taken one after the other. One array holds a million names compactly.
 struct NameList: Sequence, IteratorProtocol {
     private static let unknown: UInt8 = 2
 

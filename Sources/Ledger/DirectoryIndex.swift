@@ -25,7 +25,7 @@ struct DirectoryIndex {
                 // An indexed directory is indexed in its parent directories as well.
                 if entry.count == Self.hashSize { return }
             } else {
-                DirectoryEntry().encode(into: &encoder, key: key)
+                encoder.encodeIndexEntry(of: .directories, key: key)
                 try transaction.put(Self.table, key, encoder.bytes)
             }
             entry = bucket
@@ -96,13 +96,4 @@ struct DirectoryPage {
     var directories: [[UInt8]] = []
     /// The key to read next; nil at the end of the directory's entries.
     var next: [UInt8]?
-}
-
-/// The value of an entry: its checksum covers the key and so detects a flipped bit in the key.
-private struct DirectoryEntry: StoredRecord {
-    static var table: LedgerTable { .directories }
-
-    func encodeFields(into encoder: inout RecordEncoder) {}
-
-    static func decodeFields(from decoder: inout RecordDecoder) -> DirectoryEntry? { DirectoryEntry() }
 }

@@ -25,6 +25,13 @@ struct RecordEncoder {
         }
     }
 
+    /// Encodes the value of an index entry: no fields, but a checksum, which covers the key and so detects a flipped bit in
+    /// the key.
+    mutating func encodeIndexEntry(of table: LedgerTable, key: [UInt8]) {
+        begin()
+        seal(table: table, key: key)
+    }
+
     mutating func append<Number: FixedWidthInteger>(_ number: Number) {
         withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }

@@ -43,7 +43,7 @@ final class Desk: Sendable {
         outbox = try Outbox(options, kernel: .withoutMounts) { books.handle($0) }
     }
 
-    /// The files whose work has ended, as they were then.
+    /// The status of each file at the end of its work.
     var known: [RelativePath: FileStatus] { books.state.withLock { $0.known } }
     /// The paths in work, sorted.
     var inWork: [String] { books.state.withLock { $0.inWork.map(\.path.description).sorted() } }

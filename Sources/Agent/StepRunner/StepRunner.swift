@@ -176,7 +176,9 @@ final class StepRunner {
         case .thumbnails(.measured(let path, let identity, let facts)):
             return [.path(.measured(path, identity, facts))]
         case .thumbnails(let news):
-            return isEnding() ? [] : (thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []) + [.catchUp]
+            if isEnding() { return [] }
+            let steps = thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []
+            return catchUp.isOver ? steps : steps + [.catchUp]
         case .strays(let news): return take(news, core)
         case .portrait(let report):
             return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []

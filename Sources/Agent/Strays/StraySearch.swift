@@ -5,8 +5,9 @@ import Logging
 import Sidecars
 import UploadCore
 
-/// The search for sidecars and temporary files that belong to no path, and for paths whose sidecar somebody deleted. They remain after kills, if a file vanished
-/// before the ledger knew it, if a directory was renamed while no agent ran, or if `sidecars.directory` changed.
+/// The search for strays, and for files whose sidecar somebody deleted. Strays are sidecars and temporary files that
+/// belong to no path. They remain after kills, if a file vanished before the ledger knew it, if a directory was renamed
+/// while no agent ran, or if `sidecars.directory` changed.
 ///
 /// Not `Sendable`, so the compiler confines it to the thread of its owner. It lists directories on the reader's thread,
 /// which answers through `report`. The owner passes these answers back to `handle`.

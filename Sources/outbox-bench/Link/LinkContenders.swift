@@ -1,4 +1,4 @@
-/// curl over a long link: one request with as many bytes as all files together.
+/// curl over a long link. It sends the bytes of all files in a single request.
 struct LinkCurlContender: Contender {
     let name = "curl"
     let curl: String

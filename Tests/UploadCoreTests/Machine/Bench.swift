@@ -27,7 +27,7 @@ struct Bench {
     var trouble: [FileError?] = []
     /// The highest number of fragments of one file, and of files, sent at the same time.
     var peak = (fragments: 0, files: 0)
-    /// The paths that wait, as the agent's records have them.
+    /// The waiting paths of each content, according to the agent's records.
     var waiters: [ContentKey: [RestoredWaiter]] = [:]
     var ledgerIsBroken = false
     let traits: RemoteTraits

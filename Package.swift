@@ -176,8 +176,8 @@ let package = Package(
         program(
             "outbox-bench",
             [
-                "Avatars", "CTunnel", "Ledger", "LinuxSystem", "MediaTools", "PictureJobs", "UploadCore",
-                argumentParser, httpTypes, logging, systemPackage,
+                "Avatars", "CTunnel", "LinuxSystem", "MediaTools", "PictureJobs", argumentParser, httpTypes, logging,
+                systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds for release and runs the benchmarks. Passes its arguments to outbox-bench; without any, runs all benchmarks.
+# Builds for release and runs the benchmarks. Passes its arguments to outbox-bench; without any, runs all benchmarks (compare).
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -19,11 +19,11 @@ mention_thumbnailer() {
     warn "There is no vipsthumbnail to compare P11 with: apt-get install --no-install-recommends libvips-tools"
 }
 
-if (($# == 0)); then set -- all; fi
+if (($# == 0)); then set -- compare; fi
 {
     scripts/packages.sh
-    case $1 in p2 | p4 | all) get_rivals ;; esac
-    case $1 in p11 | all) mention_thumbnailer ;; esac
+    case $1 in p2 | p4 | compare) get_rivals ;; esac
+    case $1 in p11 | compare) mention_thumbnailer ;; esac
     scripts/build.sh
 } >&2
 exec .build/release/outbox-bench "$@"

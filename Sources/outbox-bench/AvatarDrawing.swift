@@ -51,19 +51,17 @@ struct AvatarDrawing {
         let rivals = times.compactMap(\.rival)
         let ratios = times.compactMap { time in time.rival.map { time.ours / $0 } }
         let what =
-            "\(count) pictures of 12 megapixels as rect:\(Self.side)x\(Self.side)  processes \(Self.processes)  pairs \(pairs)"
-        if ratios.isEmpty {
+            "\(count) pictures of 12 megapixels as rect:\(Self.side)x\(Self.side), processes \(Self.processes)"
+        guard !ratios.isEmpty else {
             return Finding(
-                measure: "P11", figures: [],
-                details: "no other program to compare with  outbox-media \(Text.seconds(ours))  \(what)",
+                measure: "P11", what: what, figures: [],
+                details: "no other program to compare with; outbox-media \(Text.seconds(ours))",
                 medians: ["outbox-media": ours], count: pairs)
         }
-        return Finding(
-            measure: "P11", figures: [Finding.Figure(name: "ratio", value: ratios.median, unit: "", bar: 1.1)],
-            details: """
-                [\(Text.fixed(ratios.min() ?? 0, 2))–\(Text.fixed(ratios.max() ?? 0, 2))]  outbox-media \
-                \(Text.seconds(ours)), vipsthumbnail \(Text.seconds(rivals.median))  \(what)
-                """, medians: ["outbox-media": ours, "vipsthumbnail": rivals.median], count: pairs)
+        return .ratio(
+            "P11", ratios, bar: 1.1, what: what, against: "vipsthumbnail",
+            details: "outbox-media \(Text.seconds(ours)), vipsthumbnail \(Text.seconds(rivals.median))",
+            medians: [("outbox-media", ours), ("vipsthumbnail", rivals.median)])
     }
 }
 

@@ -35,12 +35,11 @@ struct AvatarLookups {
             Finding.Figure(name: name, value: seconds * 1e6, unit: "µs", bar: nil)
         }
         return Finding(
-            measure: "avatars",
+            measure: "avatars", what: "\(pictures) pictures of \(Self.size >> 10) KiB from \(source)",
             figures: [
                 Finding.Figure(name: "rate", value: Double(lookups) / seconds.reduce(0, +), unit: "/s", bar: nil),
                 microseconds("p50", seconds.median), microseconds("p99", seconds.percentile(0.99)),
-            ], details: "from \(source), \(Self.size >> 10) KiB each  pictures \(pictures)  look-ups \(lookups)",
-            count: lookups)
+            ], details: "", count: lookups, counted: "look-ups")
     }
 
     /// Returns the seconds of each look-up.

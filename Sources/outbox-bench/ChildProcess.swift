@@ -81,17 +81,20 @@ final class ChildProcess {
     }
 
     /// Stops the program with SIGTERM, and after 10 s with SIGKILL.
-    func stop() {
-        guard !ended else { return }
+    ///
+    /// - Returns: Whether the program ended without SIGKILL.
+    @discardableResult func stop() -> Bool {
+        guard !ended else { return true }
         kill(pid, SIGTERM)
         for _ in 0..<1000 {
             _ = try? reap()
-            if ended { return }
+            if ended { return true }
             usleep(10_000)
         }
         kill(pid, SIGKILL)
         while waitpid(pid, nil, 0) < 0, errno == EINTR {}
         ended = true
+        return false
     }
 
     /// Returns status and CPU seconds if the program has ended since the last call.

@@ -13,12 +13,16 @@ struct Sample {
 /// A way to upload files to a server.
 protocol Contender {
     var name: String { get }
+    /// Whether the agent is compared with this contender. If not, its figures are printed for information.
+    var isRival: Bool { get }
 
     /// Uploads the files to a new server below `room`.
     func upload(_ files: TestFiles, room: String) throws -> Sample
 }
 
 extension Contender {
+    var isRival: Bool { true }
+
     /// The timeout: far longer than any working upload.
     func patience(for files: TestFiles) -> Duration {
         .seconds(120 + Double(files.totalBytes) / 5e6 + Double(files.names.count) / 10)

@@ -1,46 +1,68 @@
 import Glibc
 
-/// A new receiver and a new agent with the default configuration, in a directory of their own.
-struct Installation {
+/// A new agent with the default configuration and a new server, in a directory of their own.
+final class Installation {
+    /// The agent's server.
+    enum Server {
+        case receiver
+        /// A sink that answers like a server and discards all bytes.
+        case discarding
+        /// Nothing listens at the server's address.
+        case away
+    }
+
+    /// The cost of a start.
+    struct Start {
+        /// Seconds from the start of the process until the agent is idle.
+        let wall: Double
+        /// User and system time until then, in seconds.
+        let cpu: Double
+    }
+
     /// The default of `intake.settle`, in seconds.
     static let settle = 0.25
 
     let outbox: String
-    let agent: ChildProcess
-    private let receiver: ChildProcess
+    let control: ControlRequest
+    private(set) var agent: ChildProcess
+    private let server: ChildProcess?
+    private let startAgent: () throws -> ChildProcess
 
     /// The token for a server that is not on loopback.
     private static let token = "outbox-bench-token-0123456789abcdef"
 
     /// Starts both programs and waits until the agent is idle.
     ///
-    /// - Parameter link: The link between the programs; nil for loopback.
-    init(_ programs: Programs, in directory: String, over link: LongLink? = nil) throws {
+    /// - Parameter link: The link between the agent and a receiver; nil for loopback.
+    init(
+        _ programs: Programs, in directory: String, server kind: Server = .receiver, over link: LongLink? = nil
+    ) throws {
         outbox = try Workplace.makeDirectory("\(directory)/outbox")
-        let address = link == nil ? "127.0.0.1" : LongLink.serverAddress
-        let startReceiver = {
-            try ChildProcess(
-                programs.receiver, ["--root", "\(directory)/received", "--listen", "\(address):0"],
-                log: "\(directory)/receiver.log",
-                environment: link == nil ? [:] : ["OUTBOX_RECEIVER_TOKENS": "\(Self.token) bench"])
-        }
-        receiver = try link?.atServer(startReceiver) ?? startReceiver()
-        do {
-            let url = try receiver.announcement("outbox-receiver listening on ")
-            let configuration = "\(directory)/agent.toml"
-            try TextFile.write(Self.configuration(url: url, isRemote: link != nil), to: configuration)
-            let startAgent = {
+        control = ControlRequest(socket: "\(directory)/state/control.sock")
+        let startServer = { try Self.startServer(kind, programs, in: directory, isRemote: link != nil) }
+        let server = try link?.atServer(startServer) ?? startServer()
+        self.server = server?.process
+        let configuration = "\(directory)/agent.toml"
+        let startAgent = {
+            let start = {
                 try ChildProcess(
                     programs.outbox, ["run", "--config", configuration], log: "\(directory)/agent.log",
                     environment: link == nil ? [:] : ["OUTBOX_TOKEN": Self.token])
             }
-            agent = try link?.atClient(startAgent) ?? startAgent()
+            return try link?.atClient(start) ?? start()
+        }
+        self.startAgent = startAgent
+        do {
+            // Nothing listens on port 1 (tcpmux) of any usual machine.
+            let url = server?.url ?? "http://127.0.0.1:1"
+            try TextFile.write(Self.configuration(url: url, isRemote: link != nil), to: configuration)
+            agent = try startAgent()
         } catch {
-            receiver.stop()
+            server?.process.stop()
             throw error
         }
         do {
-            try waitUntilIdle()
+            _ = try waitUntilIdle()
         } catch {
             stop()
             throw error
@@ -49,7 +71,49 @@ struct Installation {
 
     func stop() {
         agent.stop()
-        receiver.stop()
+        server?.stop()
+    }
+
+    /// Gives an idle agent the time to return memory that it does not need.
+    func rest() { sleep(4) }
+
+    /// Stops the agent alone.
+    ///
+    /// - Throws: `Failure` if the agent does not end by itself.
+    func stopAgent() throws {
+        guard agent.stop() else { throw Failure("the agent did not end within 10 s; see \(agent.log)") }
+    }
+
+    /// Starts the agent again, and waits until it is idle.
+    func restartAgent() throws -> Start {
+        agent = try startAgent()
+        return try waitUntilIdle()
+    }
+
+    private static func startServer(
+        _ kind: Server, _ programs: Programs, in directory: String, isRemote: Bool
+    ) throws -> (process: ChildProcess, url: String)? {
+        let process: ChildProcess
+        let announcement: String
+        switch kind {
+        case .receiver:
+            let address = isRemote ? LongLink.serverAddress : "127.0.0.1"
+            process = try ChildProcess(
+                programs.receiver, ["--root", "\(directory)/received", "--listen", "\(address):0"],
+                log: "\(directory)/receiver.log",
+                environment: isRemote ? ["OUTBOX_RECEIVER_TOKENS": "\(Self.token) bench"] : [:])
+            announcement = "outbox-receiver listening on "
+        case .discarding:
+            process = try ChildProcess(programs.bench, ["sink"], log: "\(directory)/sink.log")
+            announcement = Sink.announcement
+        case .away: return nil
+        }
+        do {
+            return (process, try process.announcement(announcement))
+        } catch {
+            process.stop()
+            throw error
+        }
     }
 
     private static func configuration(url: String, isRemote: Bool) -> String {
@@ -68,15 +132,20 @@ struct Installation {
         """
     }
 
-    /// Waits until the agent watches the outbox and uses almost no CPU time.
-    private func waitUntilIdle() throws {
-        for _ in 0..<60 {
+    /// Waits until the agent has scanned the outbox and uses almost no CPU time.
+    ///
+    /// - Returns: The cost since this call, which follows the start of the process.
+    private func waitUntilIdle() throws -> Start {
+        let start = ContinuousClock.now
+        var spell = QuietSpell()
+        while start.secondsAgo < 600 {
             try agent.checkRunning()
-            let before = agent.reading.cpuSeconds ?? 0
-            usleep(500_000)
-            let used = (agent.reading.cpuSeconds ?? 0) - before
-            if agent.reading.hasInotifyWatch, used < 0.005 { return }
+            if let since = spell.add(cpu: agent.reading.cpuSeconds ?? 0, at: start.secondsAgo) {
+                if try control.health()?.scanned == true { return Start(wall: since.time, cpu: since.cpu) }
+                spell = QuietSpell()
+            }
+            usleep(5000)
         }
-        throw Failure("the agent was not idle within 30 s; see \(agent.log)")
+        throw Failure("the agent was not idle within 600 s; see \(agent.log)")
     }
 }

@@ -47,21 +47,21 @@ struct Latency {
         var findings: [Finding] = []
         for drop in Drop.allCases {
             guard let times = times[drop] else { continue }
-            let details = "\(Self.size >> 10) KiB, by \(drop)  drops \(count)"
+            let how = "by \(drop), \(Self.size >> 10) KiB, idle agent"
             findings.append(
                 Finding(
-                    measure: "P5",
+                    measure: "P5", what: "drop → sidecar, \(how)",
                     figures: [
                         milliseconds("p50", times.sidecar.median, bar: 5),
                         milliseconds("p99", times.sidecar.percentile(0.99), bar: 25),
-                    ], details: "drop → sidecar, \(details)", count: count))
+                    ], details: "", count: count, counted: "drops"))
             findings.append(
                 Finding(
-                    measure: "P6",
+                    measure: "P6", what: "drop → done, \(how)",
                     figures: [
                         milliseconds("p50", times.done.median, bar: Installation.settle * 1000 + 20),
                         milliseconds("p99", times.done.percentile(0.99), bar: nil),
-                    ], details: "drop → done, \(details)", count: count))
+                    ], details: "", count: count, counted: "drops"))
         }
         return findings.filter { measures.contains($0.measure) }
     }

@@ -7,7 +7,7 @@ enum Loopback {
     static func listen(at host: String = "127.0.0.1") throws -> FileDescriptor {
         let listener = try makeSocket()
         try withAddress(host, port: 0) { address, length in
-            guard bind(listener.rawValue, address, length) == 0, Glibc.listen(listener.rawValue, 16) == 0 else {
+            guard bind(listener.rawValue, address, length) == 0, Glibc.listen(listener.rawValue, 128) == 0 else {
                 throw Failure.system("listening on \(host)")
             }
         }

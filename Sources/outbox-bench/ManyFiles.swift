@@ -7,14 +7,16 @@ struct ManyFiles {
     let pairs: Int
 
     func run(_ workplace: Workplace) throws -> Series {
-        try workplace.require(freeBytes: 3 * size.bytes * Int64(count) + (1 << 30))
+        try workplace.require(freeBytes: Self.space(count, of: size))
         note("\(count) files of \(size): outbox, rclone and u2c")
         return try workplace.withTestFiles { directory in
             let files = try TestFiles.make(count, of: size.bytes, in: directory)
-            let contenders = Rivals.withOutbox(workplace.programs)
-            return try Series(contenders, files: files, pairs: pairs, workplace: workplace)
+            return try Rivals.compare(on: files, pairs: pairs, workplace)
         }
     }
+
+    /// Returns the disk space for the files, the server's copies, and a reserve.
+    static func space(_ count: Int, of size: ByteCount) -> Int64 { 3 * size.bytes * Int64(count) + (1 << 30) }
 
     func time(_ series: Series) -> Finding {
         .ratio("P2", of: \.wall, in: series, bar: 0.33, what: "\(count) files of \(size)", show: Text.seconds)
@@ -29,20 +31,22 @@ struct ManyFiles {
 
 /// Other programs for the same purpose.
 enum Rivals {
-    /// Returns the agent and all installed rivals.
-    static func withOutbox(_ programs: Programs) -> [any Contender] {
-        var contenders: [any Contender] = [OutboxContender(programs: programs)]
-        do {
-            contenders.append(try RcloneContender())
-        } catch {
-            note("  rclone is skipped: \(error)")
+    /// Compares the agent with all installed rivals.
+    static func compare(on files: TestFiles, pairs: Int, _ workplace: Workplace) throws -> Series {
+        var contenders: [any Contender] = [OutboxContender(programs: workplace.programs)]
+        var absences: [String] = []
+        let rivals: [(String, () throws -> any Contender)] = [
+            ("rclone", { try RcloneContender() }), ("u2c", { try CopypartyContender() }),
+        ]
+        for (name, make) in rivals {
+            do {
+                contenders.append(try make())
+            } catch {
+                absences.append("without \(name): \(error)")
+                note("  \(absences[absences.count - 1])")
+            }
         }
-        do {
-            contenders.append(try CopypartyContender())
-        } catch {
-            note("  u2c is skipped: \(error)")
-        }
-        return contenders
+        return try Series(contenders, absences: absences, files: files, pairs: pairs, workplace: workplace)
     }
 }
 

@@ -24,7 +24,7 @@ struct PairOptions: ParsableArguments {
 }
 
 /// A size on the command line: `512MiB`, `64GiB`, `1000`.
-struct ByteCount: ExpressibleByArgument, CustomStringConvertible {
+struct ByteCount: Equatable, ExpressibleByArgument, CustomStringConvertible {
     private static let units: [(suffix: String, factor: Int64)] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30),
     ]

@@ -12,7 +12,7 @@ struct OutboxBench: ParsableCommand {
             program skips a missing one, and prints so.
             """,
         subcommands: [
-            P1.self, P2.self, P3.self, P4.self, P5.self, P6.self, P8.self, P9.self, P10.self, P11.self,
-            AvatarsCommand.self, All.self, Sink.self,
+            Compare.self, P1.self, P2.self, P3.self, P4.self, P5.self, P6.self, P7.self, P8.self, P9.self, P10.self,
+            P11.self, AvatarsCommand.self, Sink.self,
         ])
 }

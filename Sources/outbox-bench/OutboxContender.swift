@@ -4,9 +4,10 @@ struct OutboxContender: Contender {
     let programs: Programs
     /// The link between the agent and its server; nil for loopback.
     var link: LongLink?
+    var server = Installation.Server.receiver
 
     func upload(_ files: TestFiles, room: String) throws -> Sample {
-        let installation = try Installation(programs, in: room, over: link)
+        let installation = try Installation(programs, in: room, server: server, over: link)
         defer { installation.stop() }
         let agent = installation.agent.reading
         let watch = try SidecarWatch(installation.outbox)

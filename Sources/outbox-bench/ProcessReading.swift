@@ -30,13 +30,6 @@ struct ProcessReading {
         voluntarySwitches.reduce(0) { $0 + $1.value - (before[$1.key] ?? 0) }
     }
 
-    /// Whether the process has an inotify watch.
-    var hasInotifyWatch: Bool {
-        TextFile.names(in: "/proc/\(pid)/fdinfo").contains { descriptor in
-            TextFile.read("/proc/\(pid)/fdinfo/\(descriptor)")?.contains("inotify wd:") ?? false
-        }
-    }
-
     private func field(_ name: String, of file: String) -> Int64? {
         guard let text = TextFile.read("/proc/\(pid)/\(file)") else { return nil }
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }

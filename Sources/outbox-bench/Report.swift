@@ -6,6 +6,7 @@ struct Report: Encodable {
     let machine: Machine
     private(set) var findings: [Finding] = []
     private let isJSON: Bool
+    private var hasFailed = false
 
     private enum CodingKeys: CodingKey {
         case machine, findings
@@ -27,12 +28,33 @@ struct Report: Encodable {
             if rmdir(workplace.directory) != 0 { note("The logs of the programs are in \(workplace.directory).") }
             throw error
         }
-        workplace.remove()
+        if !report.hasFailed {
+            workplace.remove()
+        } else if rmdir(workplace.directory) != 0 {
+            note("The logs of the programs are in \(workplace.directory).")
+        }
         if options.json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             say(String(decoding: try encoder.encode(report), as: UTF8.self))
         }
+    }
+
+    /// Runs a measurement of the table. If it fails, or this machine lacks something, a row says why.
+    mutating func attempt(_ measure: String, _ what: String, _ body: (inout Report) throws -> Void) {
+        do {
+            try body(&self)
+        } catch {
+            hasFailed = true
+            add(.missing(measure, what, "\(error)"))
+        }
+    }
+
+    /// Prints all findings as a table, unless they go out as JSON.
+    func printTable() {
+        if isJSON { return }
+        say("")
+        for line in Table.lines(findings) { say(line) }
     }
 
     mutating func add(_ finding: Finding) {

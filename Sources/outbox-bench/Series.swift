@@ -2,11 +2,23 @@
 struct Series {
     /// The samples of each contender, in the order of the pairs.
     let samples: [(name: String, samples: [Sample])]
+    /// The contenders that the first one is compared with.
+    let rivals: [String]
+    /// Why contenders are missing, a sentence each.
+    let absences: [String]
+
+    /// The number of pairs.
+    var pairs: Int { samples.first?.samples.count ?? 0 }
 
     /// Runs all contenders `pairs` times, A B C A B C …
     ///
     /// A failing rival is dropped from then on, with a note. A failure of the first contender ends the series.
-    init(_ contenders: [any Contender], files: TestFiles, pairs: Int, workplace: Workplace) throws {
+    ///
+    /// - Parameter absences: Why contenders are missing from the start.
+    init(
+        _ contenders: [any Contender], absences: [String] = [], files: TestFiles, pairs: Int, workplace: Workplace
+    ) throws {
+        var absences = absences
         var taken = contenders.map { (contender: $0, samples: [Sample]()) }
         for pair in 1...pairs {
             for index in taken.indices where taken[index].samples.count == pair - 1 {
@@ -17,11 +29,15 @@ struct Series {
                     note("  \(pair) of \(pairs)  \(contender.name) \(Text.seconds(sample.wall))")
                     taken[index].samples.append(sample)
                 } catch  where index > 0 {
-                    note("  \(contender.name) is skipped: \(error)")
+                    note("  \(contender.name) failed: \(error)")
+                    absences.append("\(contender.name) failed: \(error)")
                 }
             }
         }
-        samples = taken.filter { $0.samples.count == pairs }.map { ($0.contender.name, $0.samples) }
+        let complete = taken.filter { $0.samples.count == pairs }
+        samples = complete.map { ($0.contender.name, $0.samples) }
+        rivals = complete.dropFirst().map(\.contender).filter(\.isRival).map(\.name)
+        self.absences = absences
     }
 
     /// Returns the medians of one property, by contender.
@@ -31,11 +47,12 @@ struct Series {
 
     /// Returns the first contender's values as a share of the best other contender's, pair by pair.
     ///
-    /// - Returns: Nil if there are no other contenders.
+    /// - Returns: Nil if there are no rivals.
     func ratios(_ property: KeyPath<Sample, Double>) -> [Double]? {
-        guard samples.count > 1 else { return nil }
+        let others = samples.dropFirst().filter { rivals.contains($0.name) }
+        guard !others.isEmpty else { return nil }
         return samples[0].samples.indices.map { pair in
-            let best = samples.dropFirst().map { $0.samples[pair][keyPath: property] }.min() ?? .infinity
+            let best = others.map { $0.samples[pair][keyPath: property] }.min() ?? .infinity
             return samples[0].samples[pair][keyPath: property] / best
         }
     }
@@ -58,11 +75,19 @@ enum Text {
 
     static func milliseconds(_ seconds: Double) -> String { "\(fixed(seconds * 1000, 1)) ms" }
 
+    /// Returns the number of MiB.
+    static func mebibytes(_ bytes: Int64) -> Double { Double(bytes) / Double(1 << 20) }
+
     static func memory(_ bytes: some BinaryInteger) -> String { memory(Double(bytes)) }
 
     static func memory(_ bytes: Double) -> String {
         bytes < Double(1 << 30)
             ? "\(fixed(bytes / Double(1 << 20), 1)) MiB" : "\(fixed(bytes / Double(1 << 30), 1)) GiB"
+    }
+
+    /// Returns the lowest and the highest of these ratios: `[0.99–1.05]`.
+    static func spread(_ ratios: [Double]) -> String {
+        "[\(fixed(ratios.min() ?? 0, 2))–\(fixed(ratios.max() ?? 0, 2))]"
     }
 
     /// Returns a number with this many decimals.

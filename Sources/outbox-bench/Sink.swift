@@ -1,58 +1,146 @@
 import ArgumentParser
 import Glibc
+import LinuxSystem
 import SystemPackage
 
-/// The server for curl: writes the body of any request to a file, the minimum work of a server.
+/// The server that does the least: writes the body of each request to a file, or discards it.
 struct Sink: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "The server that curl sends to.", shouldDisplay: false)
+        abstract: "The server of the measurements with curl, or one that discards everything.", shouldDisplay: false)
 
     static let announcement = "sink listening on "
 
-    @Option var directory: String
+    @Option(help: "The directory for the last body (default: discard all bodies).") var directory: String?
     @Option var address = "127.0.0.1"
 
     func run() throws {
+        signal(SIGPIPE, SIG_IGN)
         let listener = try Loopback.listen(at: address)
-        say("\(Self.announcement)\(try Loopback.address(of: listener))")
+        let url = try Loopback.address(of: listener)
+        say("\(Self.announcement)\(url)")
+        let answers = SinkAnswers(url: url)
         while true {
             // This process starts no programs that could inherit the descriptor.
             let connection = FileDescriptor(rawValue: accept(listener.rawValue, nil, nil))
             guard connection.rawValue >= 0 else { throw Failure.system("accept") }
-            try connection.closeAfter { try serve(connection) }
+            let body = directory.map { "\($0)/body" }
+            startThread(name: "connection") { SinkConnection(connection, bodyFile: body, answers).serve() }
         }
     }
+}
 
-    /// Serves one request; the caller then closes the connection.
-    private func serve(_ connection: FileDescriptor) throws {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+/// One connection to the sink: HTTP/1.1 requests with a Content-Length, one after the other (RFC 9112).
+private final class SinkConnection: Sendable {
+    private let connection: FileDescriptor
+    private let bodyFile: String?
+    private let answers: SinkAnswers
+
+    init(_ connection: FileDescriptor, bodyFile: String?, _ answers: SinkAnswers) {
+        self.connection = connection
+        self.bodyFile = bodyFile
+        self.answers = answers
+    }
+
+    func serve() {
+        defer { try? connection.close() }
+        // Small, so that most of a fragment is left for the kernel to discard.
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: bodyFile == nil ? 4096 : 1 << 20, alignment: 4096)
         defer { buffer.deallocate() }
-        var head: [UInt8] = []
-        var headEnd: Int?
-        while headEnd == nil {
-            let count = try connection.read(into: buffer)
-            guard count > 0 else { return }
-            head += buffer[..<count]
-            headEnd = head.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound
-        }
-        let bodyStart = headEnd ?? 0
-        var left = Self.contentLength(String(decoding: head[..<bodyStart], as: UTF8.self))
-        if head.count == bodyStart { _ = try connection.writeAll("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
-        let file = try FileDescriptor.open(
-            "\(directory)/body", .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
-        try file.closeAfter {
-            left -= try file.writeAll(head[bodyStart...])
-            while left > 0 {
+        var ahead: [UInt8] = []
+        while (try? serveRequest(&ahead, buffer)) == true {}
+    }
+
+    /// Serves one request.
+    ///
+    /// - Parameter ahead: The bytes read so far of this request; afterwards those of the next one.
+    /// - Returns: False at the end of the connection.
+    private func serveRequest(_ ahead: inout [UInt8], _ buffer: UnsafeMutableRawBufferPointer) throws -> Bool {
+        var end: Int?
+        while end == nil {
+            end = ahead.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound
+            if end == nil {
                 let count = try connection.read(into: buffer)
-                guard count > 0 else { return }
-                left -= try file.writeAll(buffer[..<count])
+                guard count > 0 else { return false }
+                ahead += buffer[..<count]
             }
         }
-        _ = try connection.writeAll("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8)
+        let head = SinkRequest(String(decoding: ahead[..<(end ?? 0)], as: UTF8.self))
+        ahead.removeFirst(end ?? 0)
+        if head.expectsContinue { _ = try connection.writeAll("HTTP/1.1 100 Continue\r\n\r\n".utf8) }
+        let early = ahead.prefix(head.contentLength)
+        ahead.removeFirst(early.count)
+        let left = head.contentLength - early.count
+        let answer: String
+        if let place = SinkAnswers.Place(head.target) {
+            let rest = try read(left, buffer)
+            answer = answers.answer(place, to: early + rest)
+        } else {
+            if let bodyFile {
+                try store(Array(early), andNext: left, in: bodyFile, buffer)
+            } else {
+                try discard(left)
+            }
+            answer = SinkAnswers.nothing
+        }
+        _ = try connection.writeAll(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(answer.utf8.count)\r\n\r\n\(answer)"
+                .utf8)
+        return true
     }
 
-    private static func contentLength(_ head: String) -> Int {
-        let line = head.split(whereSeparator: \.isNewline).first { $0.lowercased().hasPrefix("content-length:") }
-        return line.flatMap { Int($0.drop { $0 != ":" }.dropFirst().filter { !$0.isWhitespace }) } ?? 0
+    private func read(_ count: Int, _ buffer: UnsafeMutableRawBufferPointer) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let space = UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, count - bytes.count)])
+            let read = try connection.read(into: space)
+            guard read > 0 else { throw Failure("the client hung up") }
+            bytes += space[..<read]
+        }
+        return bytes
+    }
+
+    private func store(
+        _ early: [UInt8], andNext count: Int, in path: String, _ buffer: UnsafeMutableRawBufferPointer
+    ) throws {
+        let file = try FileDescriptor.open(
+            FilePath(path), .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+        try file.closeAfter {
+            _ = try file.writeAll(early)
+            var left = count
+            while left > 0 {
+                let read = try connection.read(into: buffer)
+                guard read > 0 else { throw Failure("the client hung up") }
+                left -= try file.writeAll(buffer[..<read])
+            }
+        }
+    }
+
+    /// Has the kernel drop the next bytes without a copy (man 7 tcp, `MSG_TRUNC`).
+    private func discard(_ count: Int) throws {
+        var left = count
+        while left > 0 {
+            let dropped = recv(connection.rawValue, nil, left, Int32(MSG_TRUNC))
+            guard dropped > 0 else { throw Failure("the client hung up") }
+            left -= dropped
+        }
+    }
+}
+
+/// The parts of a request's head that the sink needs.
+struct SinkRequest {
+    let target: String
+    let contentLength: Int
+    let expectsContinue: Bool
+
+    init(_ head: String) {
+        let lines = head.split(whereSeparator: \.isNewline)
+        target = lines.first?.split(separator: " ").dropFirst().first.map(String.init) ?? ""
+        func field(_ name: String) -> String? {
+            let line = lines.first { $0.lowercased().hasPrefix("\(name):") }
+            return line.map { $0.dropFirst(name.count + 1).lowercased().filter { !$0.isWhitespace } }
+        }
+        contentLength = field("content-length").flatMap { Int($0) } ?? 0
+        expectsContinue = field("expect") == "100-continue"
     }
 }

@@ -6,18 +6,19 @@ struct SparseFile {
     let pairs: Int
 
     func run(_ workplace: Workplace) throws -> Finding {
-        // Servers write the zeros to disk.
-        try workplace.require(freeBytes: size.bytes + size.bytes / 8 + (1 << 30))
+        try workplace.require(freeBytes: Self.space(size))
         note("One sparse file of \(size): outbox, rclone and u2c")
         let series = try workplace.withTestFiles { directory in
             let files = try TestFiles.makeSparse(size.bytes, in: directory)
-            let contenders = Rivals.withOutbox(workplace.programs)
-            return try Series(contenders, files: files, pairs: pairs, workplace: workplace)
+            return try Rivals.compare(on: files, pairs: pairs, workplace)
         }
         return .ratio(
             "P4", of: \.peakBytes, in: series, bar: 1, what: "peak memory, a sparse file of \(size)",
             show: Text.memory)
     }
+
+    /// Returns the disk space for the server's copy, because servers write the zeros to disk, and a reserve.
+    static func space(_ size: ByteCount) -> Int64 { size.bytes + size.bytes / 8 + (1 << 30) }
 }
 
 struct P4: ParsableCommand {

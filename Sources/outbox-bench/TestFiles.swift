@@ -59,6 +59,45 @@ struct TestFiles {
     }
 }
 
+/// Many pictures of 1 KiB, in directories of 500, as a camera's card has them.
+struct TinyFiles {
+    static let size = 1024
+    private static let perDirectory = 500
+
+    let count: Int
+    private let directory: String
+    private let names: [String]
+
+    /// Creates the files.
+    ///
+    /// - Parameters:
+    ///   - numbers: The numbers of the files; files with other numbers have other names and contents.
+    ///   - directory: An empty directory.
+    init(_ numbers: Range<Int>, in directory: String) throws {
+        self.directory = directory
+        count = numbers.count
+        var bytes = RandomBytes(seed: UInt64(numbers.lowerBound))
+        names = try stride(from: numbers.lowerBound, to: numbers.upperBound, by: Self.perDirectory).map { first in
+            let trip = try Workplace.makeDirectory("\(directory)/trip-\(first)")
+            for number in first..<min(first + Self.perDirectory, numbers.upperBound) {
+                try bytes.writeFile(
+                    "\(trip)/picture-\(number).jpg", start: TestFiles.jpegStart, count: Self.size)
+            }
+            return "trip-\(first)"
+        }
+    }
+
+    /// Moves all directories into the outbox, one rename each.
+    func drop(into outbox: String) throws {
+        for name in names where rename("\(directory)/\(name)", "\(outbox)/\(name)") != 0 {
+            throw Failure.system("\(outbox)/\(name)")
+        }
+    }
+
+    /// Returns the disk space for so many files with their sidecars and the ledger, and a reserve.
+    static func space(_ count: Int) -> Int64 { Int64(count) * (12 << 10) + (1 << 30) }
+}
+
 /// Random bytes that defeat compression and deduplication, equal in every run (SplitMix64).
 struct RandomBytes {
     private var state: UInt64
@@ -79,7 +118,7 @@ struct RandomBytes {
     mutating func write(to file: FileDescriptor, start: [UInt8], count: Int) throws {
         var left = count
         while left > 0 {
-            refill()
+            refill(for: left)
             try block.withUnsafeMutableBytes { bytes in
                 if left == count { bytes.copyBytes(from: start) }
                 _ = try file.writeAll(bytes.prefix(left))
@@ -88,8 +127,8 @@ struct RandomBytes {
         }
     }
 
-    private mutating func refill() {
-        for index in block.indices {
+    private mutating func refill(for count: Int) {
+        for index in block.indices.prefix(count / 8 + 1) {
             state &+= 0x9E37_79B9_7F4A_7C15
             var value = state
             value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -37,11 +37,16 @@ final class Workplace {
         return try body(room)
     }
 
-    /// - Throws: `Failure` if the disk has less free space than this.
-    func require(freeBytes: Int64) throws {
+    /// Returns the free space of the disk.
+    func freeBytes() throws -> Int64 {
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { throw Failure.system(directory) }
-        let free = Int64(status.f_bavail) * Int64(status.f_frsize)
+        return Int64(status.f_bavail) * Int64(status.f_frsize)
+    }
+
+    /// - Throws: `Failure` if the disk has less free space than this.
+    func require(freeBytes: Int64) throws {
+        let free = try self.freeBytes()
         guard free >= freeBytes else {
             throw Failure(
                 "\(directory) has \(Text.memory(free)) free, but \(Text.memory(freeBytes)) are needed; choose another disk "

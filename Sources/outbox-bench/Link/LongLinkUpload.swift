@@ -12,13 +12,16 @@ struct LongLinkUpload {
     private static let shareOfSmall = 0.7
 
     func run(_ workplace: Workplace) throws -> [Finding] {
-        try workplace.require(freeBytes: 3 * max(size.bytes, Int64(count) << 16) + (1 << 30))
+        try workplace.require(freeBytes: Self.space(size, count))
         let link = try LongLink(shape)
         return [
             try finding(1, of: size, bar: 1 / Self.shareOfLarge, over: link, workplace),
             try finding(count, of: ByteCount(64 << 10), bar: 1 / Self.shareOfSmall, over: link, workplace),
         ]
     }
+
+    /// Returns the disk space for the files, the server's copies, and a reserve.
+    static func space(_ size: ByteCount, _ count: Int) -> Int64 { 3 * max(size.bytes, Int64(count) << 16) + (1 << 30) }
 
     private func finding(
         _ count: Int, of size: ByteCount, bar: Double, over link: LongLink, _ workplace: Workplace

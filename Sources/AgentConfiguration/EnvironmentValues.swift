@@ -8,9 +8,10 @@ extension SettingForm {
         switch self {
         case .string:
             return .string(text)
-        case .integerOr(let word) where text == word:
-            return .string(word)
-        case .integer, .integerOr:
+        case .integerOr:
+            // The type of the key refuses other words than its own.
+            return Int(text).map(SettingValue.integer) ?? .string(text)
+        case .integer:
             guard let number = Int(text) else { throw Objection("must be an integer, is \(text.shortened.quoted)") }
             return .integer(number)
         case .number:

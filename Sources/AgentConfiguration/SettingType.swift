@@ -49,6 +49,9 @@ extension SettingType {
         SettingType(form: type.form.accepting(none), name: "\(type.name), or `\"\(none)\"`") {
             value, resolver throws(Objection) in
             if value == .string(none) || value.description == none { return nil }
+            if case .integer = type.form, case .string(let text) = value {
+                throw Objection("must be an integer or \(none.quoted), is \(text.shortened.quoted)")
+            }
             return try type.read(value, resolver)
         } show: { value in
             value.map(type.show) ?? .string(none)

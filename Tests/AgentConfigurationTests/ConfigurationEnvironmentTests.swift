@@ -57,7 +57,10 @@ import Testing
         ("OUTBOX_UPLOAD_FILES_IN_FLIGHT", "many", "upload.files_in_flight: must be an integer, is \"many\""),
         ("OUTBOX_UPLOAD_FILES_IN_FLIGHT", "0", "upload.files_in_flight: must be 1 … 64, is 0"),
         ("OUTBOX_UPLOAD_FILES_IN_FLIGHT", "auto", "upload.files_in_flight: must be an integer, is \"auto\""),
-        ("OUTBOX_UPLOAD_FRAGMENTS_IN_FLIGHT", "many", "upload.fragments_in_flight: must be an integer, is \"many\""),
+        (
+            "OUTBOX_UPLOAD_FRAGMENTS_IN_FLIGHT", "many",
+            "upload.fragments_in_flight: must be an integer or \"auto\", is \"many\""
+        ),
         ("OUTBOX_INTAKE_MEDIA_ONLY", "yes", "intake.media_only: must be true or false, is \"yes\""),
         ("OUTBOX_MEDIA_JPEG_QUALITY", "", "media.jpeg_quality: must be a number, is \"\""),
         ("OUTBOX_INTAKE_SETTLE", "1w", "intake.settle: must be a duration"),

@@ -74,6 +74,11 @@ import Testing
         ("upload.files_in_flight = 65", "1: upload.files_in_flight: must be 1 … 64, is 65"),
         ("upload.files_in_flight = 5.0", "1: upload.files_in_flight: must be an integer, is a number"),
         ("upload.files_in_flight = 1979-05-27", "1: upload.files_in_flight: must be an integer, is a date"),
+        (
+            "upload.fragments_in_flight = \"many\"",
+            "1: upload.fragments_in_flight: must be an integer or \"auto\", is \"many\""
+        ),
+        ("upload.fragments_in_flight = 0", "1: upload.fragments_in_flight: must be 1 … 64, is 0"),
         ("upload.bandwidth_limit = \"10B\"", "1: upload.bandwidth_limit: must be at least 1KiB, is"),
         (
             "remote.protocol = \"ftp\"",

@@ -10,6 +10,8 @@ package struct FilesSummary: Equatable, Sendable {
     private var sources: [String: Int] = [:]
     /// Total upload speed in bytes per second.
     private(set) var speed: UInt64 = 0
+    /// Number of directories with new files that are counted nowhere yet.
+    private var deferred = 0
     /// Bytes not yet acknowledged, in files that are not final.
     private var bytesLeft: UInt64 = 0
 
@@ -26,7 +28,11 @@ package struct FilesSummary: Equatable, Sendable {
     ///     missing too, the remaining time is unknown.
     ///   - sources: The sources to count. Their bytes are already counted in their files.
     ///   - counts: Number of files by state, if known for more files than these.
-    package init(_ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil) {
+    ///   - deferred: Number of directories with new files that the agent has not taken yet.
+    package init(
+        _ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil, deferred: Int = 0
+    ) {
+        self.deferred = deferred
         counts = Dictionary(uniqueKeysWithValues: Self.order.map { ($0.rawValue, 0) })
         var seen: Set<String> = []
         for file in files {
@@ -61,7 +67,7 @@ package struct FilesSummary: Equatable, Sendable {
     }
 
     /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; with posts, `2 posts: 1 uploading, 1
-    /// draft; files: 3 uploading, …`.
+    /// draft; files: 3 uploading, …`; with deferred files, `4096 hashing, and new files in 12 directories`.
     package func line(_ look: ConsoleLook) -> String {
         let files = Self.listed(counts)
         var text = files.isEmpty ? "no files yet" : files
@@ -69,6 +75,7 @@ package struct FilesSummary: Equatable, Sendable {
             let number = SourceEntry.count(sources.values.reduce(0, +), "post")
             text = "\(number): \(Self.listed(sources))" + (files.isEmpty ? "" : "; files: " + files)
         }
+        if deferred > 0 { text += ", and new files in \(deferred) director\(deferred == 1 ? "y" : "ies")" }
         var pace: [String] = []
         if speed > 0 { pace.append(Quantity.speed(speed)) }
         if let secondsLeft { pace.append(Quantity.duration(seconds: secondsLeft) + " left") }

@@ -34,8 +34,8 @@ struct DeferredDirectories {
 
     /// Whether every deferred file was reported.
     var isEmpty: Bool { waiting.isEmpty && begun.isEmpty && !isBusy }
-    /// Number of directories that wait for a visit.
-    var count: Int { waiting.count }
+    /// Number of directories with files that were not reported yet.
+    var count: Int { waiting.count + begun.count { !ids.contains($0.id) } }
 
     /// Whether the directory waits for a visit, which will find all its files.
     func contains(_ id: WatchTree.ID) -> Bool { ids.contains(id) }

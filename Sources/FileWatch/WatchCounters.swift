@@ -26,7 +26,7 @@ public struct WatchCounters: Equatable, Sendable {
     /// Number of polled directories for each reason.
     public internal(set) var polled: [PollReason: Int] = [:]
     /// Number of directories with files that the watch reports once there is room.
-    var deferred = 0
+    public internal(set) var deferred = 0
     /// Number of missing mounts below the outbox.
     var lostMounts = 0
     /// Number of kernel events handled.

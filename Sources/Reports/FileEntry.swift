@@ -89,6 +89,9 @@ package struct AgentHealth: Codable, Equatable, Sendable {
     package var paused: Bool
     /// Whether the first full scan has ended. Before that, the list of files may be incomplete.
     package var scanned: Bool
+    /// Number of directories with new files that the agent has not taken yet, because it still works on too many
+    /// others. These files are in no other number. `nil` from older agents.
+    package var deferred: Int?
     /// Number of paths that are not in a final state.
     package var active: Int
     /// Problems that need a person's attention, one line each; empty if there are none.
@@ -103,7 +106,7 @@ package struct AgentHealth: Codable, Equatable, Sendable {
 
     package init(
         pid: Int32, version: String, uptime: UInt64, paused: Bool, scanned: Bool, active: Int, problems: [String],
-        files: [String: Int]? = nil, token: String? = nil, account: String? = nil
+        files: [String: Int]? = nil, token: String? = nil, account: String? = nil, deferred: Int? = nil
     ) {
         self.pid = pid
         self.version = version
@@ -115,5 +118,6 @@ package struct AgentHealth: Codable, Equatable, Sendable {
         self.files = files
         self.token = token
         self.account = account
+        self.deferred = deferred
     }
 }

@@ -10,6 +10,8 @@ struct Snapshot {
     let isRunning: Bool
     /// Problems that need attention, one line each.
     let problems: [String]
+    /// Number of directories with new files that the agent has not taken yet.
+    var deferred = 0
     /// The files, ordered by path.
     var files: [FileEntry]
     /// Every source, ordered by directory.
@@ -37,16 +39,19 @@ struct Snapshot {
     static func running(
         named words: [String], atMost limit: Int? = nil, _ link: AgentLink
     ) async throws -> Snapshot {
-        let problems = try await link.client.health().problems
+        let health = try await link.client.health()
+        let deferred = health.deferred ?? 0
         guard words.isEmpty else {
             var finder = TargetFinder(link)
             let (files, sources) = try await finder.entries(named: words)
-            return Snapshot(isRunning: true, problems: problems, files: files, sources: sources).cut(atMost: limit)
+            return Snapshot(
+                isRunning: true, problems: health.problems, deferred: deferred, files: files, sources: sources
+            ).cut(atMost: limit)
         }
         let list: EntryList<FileEntry> = try await link.client.entries(ListQuery(atMost: limit))
         return Snapshot(
-            isRunning: true, problems: problems, files: list.entries, sources: try await link.client.sources(),
-            counts: list.counts)
+            isRunning: true, problems: health.problems, deferred: deferred, files: list.entries,
+            sources: try await link.client.sources(), counts: list.counts)
     }
 
     /// Returns the files and sources that words name, ordered by path. A source includes its files.
@@ -87,7 +92,7 @@ struct Snapshot {
     var report: StatusReport {
         StatusReport(
             running: isRunning, problems: problems, files: files, sources: sources,
-            summary: FilesSummary(files, counts: counts).counts)
+            summary: FilesSummary(files, counts: counts).counts, deferred: deferred)
     }
 }
 
@@ -99,4 +104,6 @@ struct StatusReport: Encodable, Equatable {
     let sources: [SourceEntry]
     /// Number of files by state.
     let summary: [String: Int]
+    /// Number of directories with new files that the agent has not taken yet; these are not in `summary`.
+    let deferred: Int
 }

@@ -66,7 +66,8 @@ struct StatusCommand: AsyncParsableCommand {
             lines.append("(\(selection.activeLeftOut) more not finished; --all shows them)")
         }
         if selection.leftOut > 0 { lines.append("(\(selection.leftOut) more finished; --all shows them)") }
-        let summary = FilesSummary(part.files, sources: part.sources, counts: part.counts)
+        let summary = FilesSummary(
+            part.files, sources: part.sources, counts: part.counts, deferred: names.isEmpty ? part.deferred : 0)
         try Output.standard.write(lines: lines + [summary.line(look)])
     }
 

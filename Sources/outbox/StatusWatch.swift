@@ -61,7 +61,8 @@ struct StatusWatch {
             try await earlierFailures() + news.ended.map { $0.outcomeLine(look) } + posts.map { $0.outcomeLine(look) }
         if news.uncounted > 0 { ended.append("and \(news.uncounted) more finished") }
         let active = postFollower.mirror.active
-        let summary = FilesSummary(files, sources: active, counts: fileFollower.counts)
+        let summary = FilesSummary(
+            files, sources: active, counts: fileFollower.counts, deferred: health.deferred ?? 0)
         try show(files, active, ended: ended, problems: health.problems, summary: summary)
     }
 

@@ -163,6 +163,13 @@ struct StatusTests {
         #expect(some.line(.plain) == "1 uploading, 7 queued — 100 kB/s")
     }
 
+    @Test("the summary says that more files wait in directories that the agent has not taken yet")
+    func deferredSummary() throws {
+        let some = FilesSummary([try entry("b", "hashing")], counts: ["hashing": 4096], deferred: 12)
+        #expect(some.line(.plain) == "4096 hashing, and new files in 12 directories")
+        #expect(FilesSummary([], deferred: 1).line(.plain) == "no files yet, and new files in 1 directory")
+    }
+
     @Test("an empty summary says so")
     func nothing() {
         #expect(FilesSummary([]).line(.plain) == "no files yet")

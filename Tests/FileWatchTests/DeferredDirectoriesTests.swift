@@ -24,6 +24,18 @@ import Testing
         #expect(order == [1, 5, 2, 4, 3])
     }
 
+    @Test func `a directory counts until its visit is over, and once if it waits for another visit`() throws {
+        for id in 1...3 { deferred.add(id) }
+        #expect(deferred.count == 3)
+        let visit = try self.visit()
+        deferred.putBack(visit)
+        #expect(deferred.count == 3)
+        deferred.add(visit.id)
+        #expect(deferred.count == 3)
+        while !deferred.isEmpty { deferred.end(try self.visit(), now: at(0)) }
+        #expect(deferred.count == 0)
+    }
+
     @Test func `two visits share the time until one of them is over`() throws {
         for id in 1...3 { deferred.add(id) }
         for expected in [1, 3, 1, 3, 1] {

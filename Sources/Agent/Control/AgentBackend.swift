@@ -44,6 +44,7 @@ final class AgentBackend: ControlBackend, SourceBackend {
         figures.add(resting: await onReader { [resting] in resting.counts() })
         figures.token = session.origin
         figures.account = session.account.name
+        figures.watch = watchCounters()
         return status.health(figures, at: clock.now.monotonic)
     }
 

@@ -105,7 +105,7 @@ struct AgentStatus: Sendable {
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
             paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active,
             problems: messages, files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue,
-            account: figures.account)
+            account: figures.account, deferred: figures.watch.deferred)
     }
 
     /// Returns the counters of `GET /metrics`.

@@ -5,6 +5,7 @@ import UploadCore
 
 @testable import Agent
 @testable import ControlAPI
+@testable import FileWatch
 
 @Suite("Agent status")
 struct AgentStatusTests {
@@ -49,6 +50,14 @@ struct AgentStatusTests {
     @Test("counts only paths in final states in its health")
     func counts() {
         #expect(status.health(.init(files: [.done: 3, .queued: 9]), at: at(6)).files == ["done": 3])
+    }
+
+    @Test("counts directories with files that the watch defers")
+    func deferred() {
+        var figures = AgentStatus.Figures()
+        #expect(status.health(figures, at: at(6)).deferred == 0)
+        figures.watch.deferred = 12
+        #expect(status.health(figures, at: at(6)).deferred == 12)
     }
 
     @Test("counts paths that wait in the backlog as active, with an upload each")

@@ -17,6 +17,7 @@ enum Catalogue {
         OddNames(),
         SameContents(),
         SidecarReads(),
+        HugeAmounts(),
         TwoAgents(),
         PortraitKills(),
         SourceKills(),

@@ -9,6 +9,8 @@ struct ManyFiles: Trial {
     let bar = "the agent finds all within 60 s once it can run; at most 256 MiB of memory"
     let company = Company.inQuickRuns
 
+    private let perDirectory = 100
+
     func run(_ context: TrialContext) async throws -> Outcome {
         let files = context.count(quick: 500, usual: 2000, long: 100_000)
         let hidden = context.count(quick: 100, usual: 500, long: 10_000)
@@ -17,27 +19,26 @@ struct ManyFiles: Trial {
         var judge = Judge()
         var findings = Findings()
         for index in 0..<files {
-            let name = "stopped/\(index / 1000)/\(index).jpg"
+            let name = "stopped/\(index / perDirectory)/\(index).jpg"
             judge.stands(try agent.drop(name, .jpeg, size: 2000, seed: context.seed &+ UInt64(index)), at: name)
         }
         try await agent.start()
-        let found = try await timeToNotice(judge.paths, agent: agent, context.patience)
+        let found = try await timeToFind(files, agent: agent, context.patience)
         try await agent.outcomes(judge, timeout: context.patience)
 
         // The stopped agent reads no events, and the kernel drops events that do not fit into the queue.
         agent.program?.kill(SIGSTOP)
         try overflow(agent)
         for index in 0..<hidden {
-            let name = "overflow/\(index % 10)/\(index).jpg"
+            let name = "overflow/\(index / perDirectory)/\(index).jpg"
             judge.stands(try agent.drop(name, .jpeg, size: 2500, seed: context.seed &+ UInt64(index)), at: name)
         }
         agent.program?.kill(SIGCONT)
-        let later = judge.paths.filter { $0.hasPrefix("overflow/") }
-        let again = try await timeToNotice(later, agent: agent, context.patience)
+        let again = try await timeToFind(files + hidden, agent: agent, context.patience)
         try await agent.outcomes(judge, timeout: context.patience)
 
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
-        let memory = (agent.program?.peakResidentBytes ?? 0) >> 20
+        let memory = agent.peakMemory
         findings.add(verdict)
         findings.expect(max(found, again) < context.atMost(.seconds(60)), "found only after \(found) and \(again)")
         findings.expect((1...256).contains(memory), "\(memory) MiB of memory")
@@ -57,13 +58,14 @@ struct ManyFiles: Trial {
         for index in 0..<(limit ?? 16_384) { try Files.rename(names[index % 2], to: names[(index + 1) % 2]) }
     }
 
-    private func timeToNotice(_ paths: [String], agent: Agent, _ patience: Duration) async throws -> Duration {
+    /// Returns the time until the agent has found this many files: `status` counts the files that the agent has taken,
+    /// and the directories with files that wait for their turn.
+    private func timeToFind(_ count: Int, agent: Agent, _ patience: Duration) async throws -> Duration {
         let begun = ContinuousClock.now
-        var left = paths
         do {
-            try await Poll.until("sidecars", timeout: patience, every: .milliseconds(50)) {
-                left = try left.filter { try agent.sidecar($0) == nil }
-                return left.isEmpty
+            try await Poll.until("all files to be found", timeout: patience, every: .milliseconds(100)) {
+                let known = try await agent.known()
+                return known.count + known.deferred * perDirectory >= count
             }
         } catch is Poll.TimedOut {}
         return ContinuousClock.now - begun

@@ -1,5 +1,4 @@
 import EndToEndSupport
-import Foundation
 import TestSupport
 
 /// R26: twenty posts of fifty files arrive at once.
@@ -14,8 +13,6 @@ struct ManySources: Trial {
 
     private let files = 50
     private let most = 64
-    /// A debug build uses more memory from the start, but must not grow more.
-    private let mostGrowth = 32
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let count = context.count(quick: 4, usual: 20, long: 20)
@@ -27,7 +24,7 @@ struct ManySources: Trial {
         var posts = PostJudge()
         var findings = Findings()
         try await agent.start()
-        let idle = Self.peakMemory(of: agent)
+        let idle = agent.peakMemory
         let begun = ContinuousClock.now
         for number in 0..<count {
             let directory = "source-\(number)"
@@ -54,7 +51,7 @@ struct ManySources: Trial {
             }
         } catch is Poll.TimedOut {}
         let took = Int((ContinuousClock.now - begun) / .milliseconds(1))
-        let memory = Self.peakMemory(of: agent)
+        let memory = agent.peakMemory
 
         findings.add(try judge.verdict(stored: server.stored) { try agent.sidecar($0) })
         let verdict = try posts.verdict(server.store.posts) { try agent.source($0) }
@@ -63,19 +60,11 @@ struct ManySources: Trial {
         findings.expect(again.isEmpty, "\(again.count) posts were committed more than once")
         let asked = server.registrations.map(\.count)
         findings.expect(asked == Array(repeating: files, count: count), "preLoads of \(asked) files")
-        let limit = try Self.isRelease() ? most : idle + mostGrowth
+        let limit = try AgentBuild.memoryLimit(most, idle: idle)
         findings.expect((1...limit).contains(memory), "\(memory) MiB of memory, \(idle) MiB after the start")
         return findings.outcome(
             "\(count) posts of \(files) files in \(took) ms: \(verdict.summary); \(server.count(.preLoad)) preLoads, "
                 + "\(server.count(.isFinish)) isFinishes, \(server.count(.commit)) commits; \(memory) MiB, \(idle) after the start"
         )
-    }
-
-    /// Returns the peak memory in MiB.
-    private static func peakMemory(of agent: Agent) -> Int { (agent.program?.peakResidentBytes ?? 0) >> 20 }
-
-    /// Whether the agent is a release build, judged by the package manager's directory name.
-    private static func isRelease() throws -> Bool {
-        try URL(fileURLWithPath: Program.path(of: "outbox")).deletingLastPathComponent().lastPathComponent == "release"
     }
 }

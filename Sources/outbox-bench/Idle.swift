@@ -10,7 +10,8 @@ struct Idle {
         return try workplace.withRoom("idle") { room in
             let installation = try Installation(workplace.programs, in: room)
             defer { installation.stop() }
-            installation.rest()
+            // Timers of the start run out: the last one after 15 s.
+            sleep(20)
             let agent = installation.agent.reading
             let switches = agent.voluntarySwitches
             let cpu = agent.cpuSeconds ?? 0

@@ -216,6 +216,7 @@ let package = Package(
             name: "MediaWorkerTests",
             dependencies: ["CSandbox", "LinuxSystem", "PictureJobs", "TestSupport", systemPackage],
             exclude: ["Fixtures"], swiftSettings: strict),
+        tests("OutboxBenchTests", ["outbox-bench"]),
         tests("TransportTests", ["TestSupport", "Transport", "URLs", httpTypes]),
         tests(
             "RemotesTests",

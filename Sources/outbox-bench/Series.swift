@@ -34,9 +34,13 @@ struct Series {
                 }
             }
         }
-        let complete = taken.filter { $0.samples.count == pairs }
-        samples = complete.map { ($0.contender.name, $0.samples) }
-        rivals = complete.dropFirst().map(\.contender).filter(\.isRival).map(\.name)
+        self.init(taken.filter { $0.samples.count == pairs }, absences: absences)
+    }
+
+    /// Creates a series from samples: as many of each contender, in the order of the pairs.
+    init(_ taken: [(contender: any Contender, samples: [Sample])], absences: [String] = []) {
+        samples = taken.map { ($0.contender.name, $0.samples) }
+        rivals = taken.dropFirst().map(\.contender).filter(\.isRival).map(\.name)
         self.absences = absences
     }
 

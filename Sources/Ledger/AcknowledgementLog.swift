@@ -9,7 +9,7 @@ public import UploadCore
 ///
 /// A ledger commit waits for the disk; a fragment's slot does not. Appending an entry is one write(2), which survives
 /// a kill of the process. So the slot may send its next fragment at once, and a kill repeats at most the fragments in
-/// flight. Only a power cut loses the entries of the last milliseconds; the agent sends their fragments again. The
+/// flight. Only a power cut loses the entries of about the last second; the agent sends their fragments again. The
 /// file is emptied whenever the ledger has caught up.
 public final class AcknowledgementLog: Sendable {
     /// One acknowledged fragment.

@@ -68,10 +68,11 @@ public final class Ledger: Sendable {
     ///
     /// - Parameters:
     ///   - writes: applied in order; an empty list waits for the changes queued before.
+    ///   - isPatient: whether the changes may wait for other commits, half a second at most. Nothing should wait for them.
     ///   - done: runs on the writer's thread once these changes and all queued before are durable. Never called after
     ///     `close`, or for changes that no table can hold (a name over 511 bytes).
-    public func commit(_ writes: [LedgerWrite], done: @escaping @Sendable () -> Void) {
-        writer.add(PendingCommit(writes: writes) { isDurable in if isDurable { done() } })
+    public func commit(_ writes: [LedgerWrite], isPatient: Bool = false, done: @escaping @Sendable () -> Void) {
+        writer.add(PendingCommit(writes: writes, isPatient: isPatient) { isDurable in if isDurable { done() } })
     }
 
     /// Queues changes and waits until these changes and all queued before are durable.

@@ -24,5 +24,29 @@ struct CommitQueueTests {
         #expect(queue.take(notBefore: 0).isEmpty)
     }
 
-    private func commit() -> PendingCommit { PendingCommit(writes: []) { _ in } }
+    @Test("takes a patient commit with the next other one")
+    func company() {
+        #expect(queue.add(commit(isPatient: true)))
+        #expect(queue.add(commit()))
+        #expect(queue.take(notBefore: 0).count == 2)
+    }
+
+    @Test("takes a patient commit that stays alone after its patience")
+    func alone() {
+        let before = monotonicNanoseconds()
+        #expect(queue.add(commit(isPatient: true)))
+        #expect(queue.take(notBefore: 0).count == 1)
+        #expect(monotonicNanoseconds() >= before + CommitQueue.patience)
+    }
+
+    @Test("takes patient commits at once when it is closed")
+    func closedEarly() {
+        #expect(queue.add(commit(isPatient: true)))
+        queue.close()
+        #expect(queue.take(notBefore: 0).count == 1)
+    }
+
+    private func commit(isPatient: Bool = false) -> PendingCommit {
+        PendingCommit(writes: [], isPatient: isPatient) { _ in }
+    }
 }

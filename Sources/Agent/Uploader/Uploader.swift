@@ -163,7 +163,7 @@ actor Uploader {
         then work: @escaping @Sendable (isolated Uploader) -> Void = { _ in }
     ) {
         commits.begin(decision.writes, isAside: isAside)
-        parts.ledger.commit(decision.writes) { [weak self] in
+        parts.ledger.commit(decision.writes, isPatient: isAside) { [weak self] in
             self?.run { uploader in
                 uploader.core.saved(decision)
                 // The ledger has caught up with the log.

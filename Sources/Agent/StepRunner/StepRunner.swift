@@ -114,7 +114,9 @@ final class StepRunner {
             let world = world(core)
             for path in paths { if let record = core.record(of: path) { catchUp.check(record, world, core.outbox) } }
         case .discard(let stray): parts.sidecars.discard(stray)
-        case .count(let outcome): status.counters.ended(outcome)
+        case .count(let outcome):
+            status.counters.ended(outcome)
+            thumbnails?.noteProgress()
         case .reportCommit(let id):
             return core.posts.directory(withID: id).map { [.handle(.progressed([$0]))] } ?? []
         case .endCommit(let id, let revision, let outcome):
@@ -186,6 +188,7 @@ final class StepRunner {
             return isEnding() ? [] : [.path(.hashing(path, job: job, bytes: bytes))]
         case .hashed(let path, let identity, let job, let finding):
             if case .content(let identity, _, _, _) = finding { status.counters.bytesHashed += identity.size }
+            thumbnails?.noteProgress()
             return isEnding() ? [] : [.path(.hashed(path, job: job, as: identity, finding))]
         case .credentials(let isLogout):
             return SessionSteps.credentialsChanged(

@@ -1,7 +1,7 @@
 import UploadCore
 
 /// Queue of contents to examine, in order of arrival, and the files that wait for an examination. Examines a few
-/// contents at a time.
+/// contents at a time, and in a rush, while many files are hashed and uploaded, only a few each second.
 struct Examinations: Sendable {
     /// Maximum number of concurrent examinations. The picture worker has one process per processor, up to four. On
     /// larger machines, some processes stay free for pictures that a client waits for.
@@ -10,8 +10,19 @@ struct Examinations: Sendable {
     /// With more contents, `isCrowded` says that no further ones should be added for now.
     static let crowd = 256
 
+    /// A rush ends this long after the last file was hashed or ended.
+    static let lull = Duration.milliseconds(250)
+    /// How many examinations begin per `share` in a rush.
+    static let mostPerShare = 2
+    static let share = Duration.milliseconds(100)
+    /// With more waiting contents, a rush no longer holds back examinations, so that memory stays bounded.
+    static let mostHeldBack = 10_000
+
     private var waiting: [ContentKey] = []
     private var head = 0
+    private var rushEnd = MonotonicTime(nanoseconds: 0)
+    /// From when examinations may begin in a rush, and how many of the present share have begun.
+    private var share = (from: MonotonicTime(nanoseconds: 0), count: 0)
     /// The queued contents and those under examination, with the files that wait for each.
     private var known: [ContentKey: Set<RelativePath>] = [:]
     private var running = 0
@@ -23,9 +34,13 @@ struct Examinations: Sendable {
         waiting.append(key)
     }
 
-    /// Returns the next content to examine; `nil` at the limit or if the queue is empty.
-    mutating func begin() -> ContentKey? {
-        guard running < Self.limit, head < waiting.count else { return nil }
+    /// Records that a file was hashed, or reached a final state.
+    mutating func noteProgress(now: MonotonicTime) { rushEnd = now + Self.lull }
+
+    /// Returns the next content to examine; `nil` if `nextTurn` is later or `nil`.
+    mutating func begin(now: MonotonicTime) -> ContentKey? {
+        guard let turn = nextTurn, turn <= now else { return nil }
+        if now < rushEnd { useShare(now) }
         defer { head += 1 }
         running += 1
         if head == 1024 {
@@ -33,6 +48,17 @@ struct Examinations: Sendable {
             head = 0
         }
         return waiting[head]
+    }
+
+    /// From when the next content may be examined; `nil` if none waits, or if another examination must end first.
+    var nextTurn: MonotonicTime? {
+        guard running < Self.limit, head < waiting.count else { return nil }
+        return waiting.count - head > Self.mostHeldBack ? MonotonicTime(nanoseconds: 0) : min(rushEnd, share.from)
+    }
+
+    private mutating func useShare(_ now: MonotonicTime) {
+        share.count += 1
+        if share.count >= Self.mostPerShare { share = (now + Self.share, 0) }
     }
 
     /// Makes a file wait until the examination of its content ends.

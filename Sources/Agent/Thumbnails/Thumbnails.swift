@@ -1,3 +1,4 @@
+import AgentSupport
 import Intake
 import Ledger
 import LinuxSystem
@@ -8,7 +9,7 @@ import UploadCore
 /// them.
 ///
 /// A file is measured while it is hashed. If the measurement is quick enough, the registration carries the result.
-/// Thumbnails are drawn afterwards. If a program was missing, both are retried at the next start.
+/// Thumbnails are drawn afterwards, most of them after the rush if many files arrive together. If a program was missing, both are retried at the next start.
 ///
 /// Not `Sendable`, so the compiler confines it to the thread of its owner. The examinations run in tasks, whose results
 /// reach the owner through `report`. The owner passes them back to `handle`.
@@ -21,6 +22,8 @@ final class Thumbnails {
         case examined(ContentKey, Finding)
         /// These contents have a thumbnail.
         case stored(ArraySlice<ContentKey>)
+        /// Further contents may be examined now.
+        case turn
     }
 
     /// The result of an examination.
@@ -49,6 +52,8 @@ final class Thumbnails {
     private let report: @Sendable (News) -> Void
     private let earlyLooks = EarlyLooks()
     private var examinations = Examinations()
+    /// Rings when a rush holds back examinations no longer.
+    private var alarm = Alarm()
     /// Whether an examination of this run left something to the next start.
     private var hasUnsettled = false
 
@@ -83,8 +88,11 @@ final class Thumbnails {
     func examine<Facts: ContentFacts>(_ record: DropRecord, _ contents: @autoclosure () -> Facts) -> [Step] {
         guard isWanted(record), let key = record.key else { return [] }
         examinations.add(key)
-        return examineNext(contents())
+        return examineNext(contents)
     }
+
+    /// Records that a file was hashed, or reached a final state. Examinations leave the processors to such files.
+    func noteProgress() { examinations.noteProgress(now: Self.now()) }
 
     /// Whether a file must stay in the outbox until its thumbnail is drawn. If so, a `retire` step follows later.
     func hold(_ record: DropRecord) -> Bool {
@@ -101,22 +109,30 @@ final class Thumbnails {
             let rest = keys.dropFirst(Self.checkedAtOnce)
             if !rest.isEmpty { report(.stored(rest)) }
             return steps
+        case .turn:
+            alarm.rang()
+            return examineNext { contents }
         }
     }
+
+    private static func now() -> MonotonicTime { MonotonicTime(nanoseconds: bootTimeNanoseconds()) }
 
     private func isWanted(_ record: DropRecord) -> Bool {
         record.wantsExamination(withThumbnail: media.drawsThumbnails)
     }
 
-    private func examineNext(_ contents: some ContentFacts) -> [Step] {
+    private func examineNext<Facts: ContentFacts>(_ facts: () -> Facts) -> [Step] {
         var steps: [Step] = []
-        while let key = examinations.begin() {
+        let now = Self.now()
+        while let key = examinations.begin(now: now) {
+            let contents = facts()
             if let (record, file) = openFile(of: key, contents) {
                 examine(key, record, file)
             } else {
                 steps += end(key, contents)
             }
         }
+        if let turn = examinations.nextTurn { alarm.set(for: turn, now: now) { [report] in report(.turn) } }
         return steps
     }
 
@@ -140,7 +156,7 @@ final class Thumbnails {
         if !finding.isSame { media.dropThumbnail(of: key) }
         steps += end(key, contents)
         if !finding.isSame, let other = try? contents.records(of: key).first { steps += examine(other, contents) }
-        return steps + examineNext(contents)
+        return steps + examineNext { contents }
     }
 
     /// Opens one of the files that hold a content.
@@ -206,6 +222,8 @@ extension DropRecord {
         guard key != nil, let type, type.kind != .other, facts == nil || (withThumbnail && !isExamined) else {
             return false
         }
+        // A picture without a readable size can't be drawn.
+        if type.kind == .image, let facts, facts.width == nil { return false }
         if case .moved = disposal { return true }
         return hasFile
     }

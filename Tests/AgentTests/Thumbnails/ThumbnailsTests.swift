@@ -110,6 +110,33 @@ struct ThumbnailsTests {
         #expect(!thumbnails.hold(record))
     }
 
+    @Test("draws no picture whose size can't be read")
+    func refused() throws {
+        let (unread, file) = try picture("a.jpg")
+        var record = unread
+        record.facts = MediaFacts()
+        #expect(thumbnails.examine(record, Facts(records: [record], files: [record.path: file])) == [])
+        #expect(!thumbnails.hold(record))
+    }
+
+    @Test("holds examinations back while files are hashed, and goes on by itself")
+    func rush() async throws {
+        let (record, file) = try picture("a.jpg")
+        let facts = Facts(records: [record], files: [record.path: file])
+        let others = try (2...4 as ClosedRange<UInt64>).map { number in
+            var other = try picture("b\(number).jpg").record
+            other.key = ContentKey(high: 2, low: number)
+            return other
+        }
+        thumbnails.noteProgress()
+        // These take the share of a rush; they end at once, since no file opens.
+        for other in others { #expect(thumbnails.examine(other, Facts()) == []) }
+        #expect(thumbnails.examine(record, facts) == [])
+        var steps: [Thumbnails.Step] = []
+        while steps.isEmpty { steps = thumbnails.handle(try await news.next(), facts) }
+        #expect(steps == [.learned(MediaFacts(width: 3, height: 2), key, isAll: true)])
+    }
+
     @Test("ends an examination at once if no file of the content opens")
     func nothingOpens() throws {
         let (record, _) = try picture("a.jpg")
@@ -170,10 +197,10 @@ struct ExaminationsTests {
     func order() {
         var examinations = Examinations()
         for number in [3, 1, 3, 2] as [UInt64] { examinations.add(key(number)) }
-        let first = [examinations.begin(), examinations.begin(), examinations.begin()]
+        let first = (1...3).map { _ in examinations.begin(now: time(0)) }
         #expect(first == [key(3), key(1), nil])
         _ = examinations.end(key(3))
-        let next = examinations.begin()
+        let next = examinations.begin(now: time(0))
         #expect(next == key(2))
     }
 
@@ -188,7 +215,7 @@ struct ExaminationsTests {
             let isHeld = examinations.hold(path, for: key(1))
             #expect(isHeld)
         }
-        _ = examinations.begin()
+        _ = examinations.begin(now: time(0))
         let released = examinations.end(key(1))
         #expect(released == paths.reversed())
         #expect(!examinations.covers(key(1)))
@@ -199,9 +226,50 @@ struct ExaminationsTests {
         var examinations = Examinations()
         for number in 0..<3000 as Range<UInt64> { examinations.add(key(number)) }
         for number in 0..<3000 as Range<UInt64> {
-            let next = examinations.begin()
+            let next = examinations.begin(now: time(0))
             #expect(next == key(number))
             _ = examinations.end(key(number))
         }
     }
+
+    /// Begins and ends examinations at a time.
+    ///
+    /// - Returns: how many began.
+    private func examine(_ examinations: inout Examinations, now: MonotonicTime) -> Int {
+        var count = 0
+        while let next = examinations.begin(now: now) {
+            count += 1
+            _ = examinations.end(next)
+        }
+        return count
+    }
+
+    @Test("are few in a rush, and go on after it")
+    func rush() {
+        var examinations = Examinations()
+        for number in 0..<100 as Range<UInt64> { examinations.add(key(number)) }
+        var begun: [Int] = []
+        for milliseconds in stride(from: 1000, to: 1500, by: 50) as StrideTo<UInt64> {
+            examinations.noteProgress(now: time(milliseconds))
+            begun.append(examine(&examinations, now: time(milliseconds)))
+        }
+        #expect(begun == [2, 0, 2, 0, 2, 0, 2, 0, 2, 0])
+        #expect(examinations.nextTurn == time(1500))
+        #expect(examine(&examinations, now: time(1450 + 249)) == 2)
+        #expect(examinations.nextTurn == time(1450 + 250))
+        #expect(examine(&examinations, now: time(1450 + 250)) == 88)
+        #expect(examinations.nextTurn == nil)
+    }
+
+    @Test("do not wait for the end of a rush if very many wait")
+    func crowd() {
+        var examinations = Examinations()
+        let count = Examinations.mostHeldBack + 5
+        for number in 0..<UInt64(count) { examinations.add(key(number)) }
+        examinations.noteProgress(now: time(1000))
+        #expect(examine(&examinations, now: time(1000)) == 5)
+        #expect(examinations.nextTurn == time(1100))
+    }
+
+    private func time(_ milliseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
 }

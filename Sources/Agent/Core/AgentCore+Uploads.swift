@@ -98,6 +98,11 @@ extension AgentCore {
         if !left.isEmpty { decision.performOnceDurable(.report(left)) }
     }
 
+    /// Whether `beganToSend` would record something.
+    func awaitsBegin(_ key: ContentKey) -> Bool {
+        machine.waiters(of: key).contains { book.drops[$0].map { $0.startedAt == nil } ?? false }
+    }
+
     /// Records when the first fragment of a path was sent; durably if the upload has more than one fragment.
     mutating func beganToSend(_ key: ContentKey) {
         let writes = machine.waiters(of: key).compactMap { book.begin($0, at: now.wall) }

@@ -27,7 +27,8 @@ struct UploadFacts {
     /// Returns an upload with the id that the server gave it; `nil` without an id.
     func remoteUpload(of key: ContentKey) -> RemoteUpload? {
         guard let upload = machine.record(of: key), let id = upload.remoteID else { return nil }
-        let type = machine.waiters(of: key).lazy.compactMap { active[$0]?.type }.first ?? .other
+        let path = machine.waiters(of: key).first { active[$0]?.type != nil }
+        let type = path.flatMap { active[$0]?.type } ?? .other
         return RemoteUpload(key: key, id: id, plan: upload.plan, type: type, receipts: machine.receipts(of: key))
     }
 

@@ -302,7 +302,7 @@ final class StepRunner {
         guard events.isEmpty else { return [.uploads(events)] }
         guard case .send(_, let key, _, _) = action else { return [] }
         status.counters.beganToSend()
-        return [.handle(.sending(key))]
+        return core.awaitsBegin(key) ? [.handle(.sending(key))] : []
     }
 
     private func takeAgain(_ path: RelativePath, _ key: ContentKey, _ core: AgentCore) -> [AgentStep] {

@@ -39,6 +39,8 @@ actor Uploader {
     /// The files that are being hashed or stored, and the queued events.
     nonisolated let load: IntakeLoad
     var intake = WatchIntake()
+    /// Whether `prepareUpkeep` has queued its work.
+    private var isUpkeepQueued = false
 
     /// Creates an uploader. `start` restores the state from the ledger.
     init(parts: Parts, limits: UploadLimits, seed: UInt64, window: Int = Uploader.window) {
@@ -101,9 +103,7 @@ actor Uploader {
             commit(decision) { $0.perform(decision.onceDurable) }
             perform(decision.atOnce)
         }
-        reportLoad()
-        setAlarm()
-        parts.onChange()
+        prepareUpkeep()
         return decision.refusal
     }
 
@@ -141,7 +141,22 @@ actor Uploader {
                 return reportLoad()
             }
             perform(steps)
-            if now.monotonic >= end { return run { $0.takeSlice() } }
+            if now.monotonic >= end {
+                reportLoad()
+                return run { $0.takeSlice() }
+            }
+        }
+    }
+
+    /// Has the load reported and the alarm set once, after all queued work.
+    private func prepareUpkeep() {
+        if isUpkeepQueued { return }
+        isUpkeepQueued = true
+        run {
+            $0.isUpkeepQueued = false
+            $0.reportLoad()
+            $0.setAlarm()
+            $0.parts.onChange()
         }
     }
 
@@ -168,7 +183,7 @@ actor Uploader {
                 uploader.core.saved(decision)
                 // The ledger has caught up with the log.
                 if uploader.commits.end(decision.writes, isAside: isAside) { uploader.parts.acknowledgements.clear() }
-                uploader.reportLoad()
+                uploader.prepareUpkeep()
                 work(uploader)
             }
         }

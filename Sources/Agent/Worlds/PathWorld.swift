@@ -72,7 +72,7 @@ struct PathWorld: PathFacts {
     func hasUpload(of key: ContentKey) -> Bool { isHeld(key) || isInBacklog(key) }
 
     func waiters(of key: ContentKey) -> [RelativePath] {
-        guard isInBacklog(key) else { return Array(machine.waiters(of: key)) }
+        guard isInBacklog(key) else { return machine.waiters(of: key) }
         let records = stored.asked { () throws(LedgerError) in try stored.records(of: key) } ?? []
         return records.filter { waitsInBacklog($0) }.map(\.path)
     }

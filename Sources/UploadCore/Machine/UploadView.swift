@@ -22,7 +22,7 @@ public struct UploadView: Equatable, Sendable {
 
 extension UploadMachine {
     /// Returns the paths that wait for a content, in no particular order.
-    public func waiters(of key: ContentKey) -> some Collection<RelativePath> {
+    public func waiters(of key: ContentKey) -> [RelativePath] {
         uploads[key].map { Array($0.waiters.keys) } ?? []
     }
 

@@ -130,13 +130,13 @@ struct UploaderWayTests {
         #expect(bench.remote.registered.count == 1)
     }
 
-    @Test("ends while the server hangs", .timeLimit(.minutes(1)))
+    @Test("ends while the server hangs", .timeLimit(.minutes(5)))
     func stops() async throws {
         let bench = try await Bench()
         bench.remote.hold(.send)
         try await bench.drop("a", content(1))
         try await bench.until("a", is: .uploading)
-        await bench.uploader.stop()
+        await bench.uploader.stop(patience: .seconds(60))
         #expect(bench.sidecar("a")?["state"] as? String == "uploading")
     }
 }

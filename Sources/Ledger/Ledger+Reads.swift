@@ -194,22 +194,22 @@ extension Ledger {
         return found?.scope == scope ? found : nil
     }
 
+    /// Returns the ids to delete at one server and account, in no particular order.
+    public func removals(for scope: RemoteScope) throws(LedgerError) -> [String] {
+        var ids: [String] = []
+        try forEach(
+            RemovalRecord.self,
+            { record in
+                if record.scope == scope { ids.append(record.id) }
+                return true
+            }, damaged: { _ in })
+        return ids
+    }
+
     /// Returns a setting's value; nil if none is stored.
     public func setting(_ name: String) throws(LedgerError) -> [UInt8]? {
         let found: SettingRecord? = name.isEmpty ? nil : try record(Array(name.utf8))
         return found?.value
-    }
-
-    /// Returns the settings whose names begin with a prefix, by ascending name.
-    public func settings(withPrefix prefix: String) throws(LedgerError) -> [(name: String, value: [UInt8])] {
-        let names = try read { transaction throws(LMDBError) in
-            .success(try transaction.keys(LedgerTable.settings.table, prefix: Array(prefix.utf8)))
-        }
-        var found: [(name: String, value: [UInt8])] = []
-        for name in (names ?? []).map({ String(decoding: $0, as: UTF8.self) }) {
-            if let value = try setting(name) { found.append((name, value)) }
-        }
-        return found
     }
 
     /// Returns the 192 secret bytes that key the block digests: created with the ledger, durable since, never

@@ -9,6 +9,11 @@ enum LedgerKeys {
         return bigEndian(hash.high64, hash.low64)
     }
 
+    /// Hashes an id of a server, since LMDB limits keys to 511 bytes and ids may be longer.
+    static func removal(_ id: String, _ scope: RemoteScope) -> [UInt8] {
+        pathHash(Array(scope.description.utf8) + [0] + Array(id.utf8))
+    }
+
     static func content(_ key: ContentKey) -> [UInt8] {
         bigEndian(key.high, key.low)
     }

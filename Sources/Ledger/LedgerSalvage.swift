@@ -67,7 +67,7 @@ private struct SalvageImport {
         try copy([.meta], of: pages)
         // Without the secret, seals and digests cannot be compared any more.
         let keyed: Set<LedgerTable> = secret == nil ? [] : [.confirmations, .uploads, .parked]
-        try copy(keyed.union([.settings, .drops, .sources]), of: pages)
+        try copy(keyed.union([.settings, .drops, .sources, .removals]), of: pages)
         if secret != nil { try copy([.digests, .fragments], of: pages) }
     }
 
@@ -153,7 +153,12 @@ private struct SalvageImport {
             let upload = record.value.withUnsafeBytes { try? UploadRecord.decode($0, key: record.key).get() }
             guard let upload else { return false }
             try QueueIndex.move(upload.key, to: upload.place, in: transaction)
-        case .confirmations, .settings, .sources, .parked: break
+        case .settings:
+            if let removal = RemovalRecord(setting: record.key, record.value) {
+                try removal.store(in: transaction)
+                return true
+            }
+        case .confirmations, .sources, .parked, .removals: break
         }
         try transaction.put(record.table.table, record.key, record.value)
         return true

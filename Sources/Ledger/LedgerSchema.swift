@@ -12,7 +12,7 @@ enum LedgerSchema {
     /// - 5: new index of directories; drops may hold flags; uploads may hold a SHA-256; confirmations may be marked
     ///   as given by MD5 alone.
     /// - 6: new index of the queue; the number of drops in each state.
-    /// - 7: new index of the drops that a start reads.
+    /// - 7: new index of the drops that a start reads; new table of ids to delete on the server, which were settings.
     static let current: UInt32 = 7
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
@@ -32,6 +32,7 @@ enum LedgerSchema {
         },
         6: { transaction throws(LMDBError) in
             try StartIndex.build(in: transaction)
+            try RemovalRecord.adoptSettings(in: transaction)
             // Older versions did not record whether paths wait for other accounts.
             try put([1], setting: LedgerSetting.others, in: transaction)
         },
@@ -43,7 +44,7 @@ enum LedgerSchema {
         case .sources, .parked: 4
         case .directories: 5
         case .queue: 6
-        case .start: 7
+        case .start, .removals: 7
         default: 1
         }
     }

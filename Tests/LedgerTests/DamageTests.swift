@@ -155,6 +155,7 @@ struct LedgerContents {
     var acknowledged: [ContentKey: FragmentSet] = [:]
     var digests: [ContentKey: UInt64?] = [:]
     var settings: [String: [UInt8]] = [:]
+    var removals: Set<String> = []
     var confirmations: [ContentKey: UploadCore.Confirmation] = [:]
     var sources: [String: SourceRecord] = [:]
     var parked: [ContentKey: ParkedUpload] = [:]
@@ -190,7 +191,8 @@ struct LedgerContents {
             parked[upload.upload.key] = upload
             digests[upload.upload.key] = try ledger.digest(of: upload.upload.key, block: 0)
         }
-        for (name, value) in try ledger.settings(withPrefix: "") { settings[name] = value }
+        for name in ["large", "paused"] { settings[name] = try ledger.setting(name) }
+        removals = Set(try ledger.removals(for: sampleScope))
     }
 
     func check(isPartOf whole: LedgerContents, sameSecret: Bool) throws {
@@ -200,6 +202,7 @@ struct LedgerContents {
         #expect(sources.allSatisfy { whole.sources[$0.key] == $0.value })
         #expect(parked.allSatisfy { whole.parked[$0.key] == $0.value })
         #expect(settings.allSatisfy { whole.settings[$0.key] == $0.value })
+        #expect(removals.isSubset(of: whole.removals))
         #expect(confirmations.allSatisfy { whole.confirmations[$0.key] == $0.value })
         #expect(digests.allSatisfy { $0.value == nil || whole.digests[$0.key] == $0.value })
         for (key, fragments) in acknowledged {
@@ -225,14 +228,14 @@ func fill(_ ledger: Ledger, paths: Int) async throws {
         ledger.commit([
             .drop(drop), .upload(upload), .digests(key, [UInt64(number), 2, 3]),
             .fragments(key, FragmentPage(index: 0, words: [UInt64(number % 512)])), .confirmation(confirmation),
-            .setting("removal/\(number)", [1]),
+            .removal("\(number)", sampleScope),
         ]) {}
         if number % 60 == 0 { await ledger.commit([]) }
     }
     ledger.commit([.setting("large", [UInt8](repeating: 3, count: 30_000)), .setting("paused", [])]) {}
     for number in 0..<paths / 6 {
         ledger.commit([
-            .forgetDrop(try path("day \(number / 50)/IMG_\(number).jpg")), .setting("removal/\(number)", nil),
+            .forgetDrop(try path("day \(number / 50)/IMG_\(number).jpg")), .forgetRemoval("\(number)", sampleScope),
         ]) {}
         if number % 20 == 0 { await ledger.commit([]) }
     }

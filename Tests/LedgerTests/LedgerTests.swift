@@ -134,4 +134,20 @@ struct LedgerTests {
     private func permissions(_ name: String) throws -> Int? {
         try FileManager.default.attributesOfItem(atPath: directory.path(name))[.posixPermissions] as? Int
     }
+
+    /// LMDB limits keys to 511 bytes.
+    @Test func idsToDeleteMayHaveFourKilobytes() async throws {
+        let ledger = try openLedger(directory.path)
+        let other = RemoteScope("s3 https://s3.example/pictures bob")
+        let long = String(repeating: "/upload", count: 585) + "a"
+        let longer = long + "b"
+        #expect(longer.utf8.count > 4096)
+        #expect(
+            await ledger.commit([.removal(long, sampleScope), .removal(longer, sampleScope), .removal("8", other)]))
+        #expect(await ledger.commit([.removal("8", sampleScope), .removal(long, sampleScope)]))
+        #expect(try Set(ledger.removals(for: sampleScope)) == [long, longer, "8"])
+        #expect(await ledger.commit([.forgetRemoval("8", sampleScope), .forgetRemoval(longer, sampleScope)]))
+        #expect(try ledger.removals(for: sampleScope) == [long])
+        #expect(try ledger.removals(for: other) == ["8"])
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 import UploadCore
@@ -9,7 +10,9 @@ struct MigrationTests {
     private let directory: TemporaryDirectory
     private let secret = (0..<192).map { UInt8($0) }
     /// The tables that version 3 lacks.
-    private static let tablesSinceFour: Set<LedgerTable> = [.sources, .parked, .directories, .queue, .start]
+    private static let tablesSinceFour: Set<LedgerTable> = [
+        .sources, .parked, .directories, .queue, .start, .removals,
+    ]
 
     init() throws {
         directory = try TemporaryDirectory()
@@ -76,7 +79,8 @@ struct MigrationTests {
 
     /// Version 5: there is no queue, and no index for the start.
     private func writeVersionFive(
-        _ drops: [DropRecord], _ uploads: [UploadRecord], leavingOut missing: Set<LedgerTable> = [.queue, .start]
+        _ drops: [DropRecord], _ uploads: [UploadRecord],
+        leavingOut missing: Set<LedgerTable> = [.queue, .start, .removals]
     ) throws {
         let tables = LedgerTable.allCases.map { missing.contains($0) ? LedgerTable.meta.rawValue : $0.rawValue }
         let environment = try Environment(path: directory.path("ledger.lmdb"), tables: tables, mapSize: 64 << 20)
@@ -100,7 +104,7 @@ struct MigrationTests {
     }
 
     /// A migration that ends before its commit leaves the tables, without entries.
-    @Test(arguments: [[LedgerTable.queue, .start], []]) func aLedgerOfVersionFiveGetsAQueueAndCounts(
+    @Test(arguments: [[LedgerTable.queue, .start, .removals], []]) func aLedgerOfVersionFiveGetsAQueueAndCounts(
         without missing: [LedgerTable]
     ) async throws {
         let orders: [Int64] = [7, -3, .max, 0, .min]
@@ -187,11 +191,11 @@ struct MigrationTests {
         #expect(try allParked(in: again) == [ParkedUpload(upload: sampleUpload(), pages: [])])
     }
 
-    @Test(arguments: [LedgerTable.sources, .parked, .directories, .queue])
+    @Test(arguments: [LedgerTable.sources, .parked, .directories, .queue, .start, .removals])
     func aTableThatThePresentVersionHasMustBeThere(
         table: LedgerTable
     ) throws {
-        try writeVersionThree(try sample(), as: 6, leavingOut: [table])
+        try writeVersionThree(try sample(), as: 7, leavingOut: [table])
         #expect(
             try LedgerFile(directory: directory.path).inspect() == .damaged("table \(table.rawValue) is missing"))
     }
@@ -236,6 +240,42 @@ struct MigrationTests {
             }
             #expect(found == [drop])
         }
+    }
+
+    /// Version 6: ids to delete on the server are settings.
+    private func writeVersionSix() throws {
+        try writeVersionThree(try sample(), as: 6, leavingOut: [.start, .removals])
+        let environment = try Environment(
+            path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
+        let scopes = ["8": sampleScope.description, "a/b c": sampleScope.description, "9": "filesection http://b ben"]
+        try environment.write { transaction throws(LMDBError) in
+            try StateCounts.count(in: transaction.reading).store(in: transaction)
+            for (id, scope) in scopes {
+                try LedgerSchema.put(Array(scope.utf8), setting: "removal/\(id)", in: transaction)
+            }
+            try LedgerSchema.put([1], setting: "paused", in: transaction)
+        }
+        environment.close()
+    }
+
+    @Test func pendingRemovalsOfVersionSixStayPending() throws {
+        try writeVersionSix()
+        let ledger = try openLedger(directory.path)
+        #expect(try Set(ledger.removals(for: sampleScope)) == ["8", "a/b c"])
+        #expect(try ledger.removals(for: RemoteScope("filesection http://b ben")) == ["9"])
+        #expect(try ledger.setting("removal/8") == nil)
+        #expect(try ledger.setting("paused") == [1])
+        ledger.close()
+        #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
+    }
+
+    @Test func pendingRemovalsOfADamagedLedgerOfVersionSixAreSaved() throws {
+        try writeVersionSix()
+        let saved = directory.path("saved")
+        try FileManager.default.createDirectory(atPath: saved, withIntermediateDirectories: false)
+        _ = try LedgerSalvage.make(at: saved + "/ledger.lmdb", from: LedgerFile(directory: directory.path))
+        let ledger = try openLedger(saved)
+        #expect(try Set(ledger.removals(for: sampleScope)) == ["8", "a/b c"])
     }
 
     @Test func everyOlderVersionHasAWayToThePresentOne() {

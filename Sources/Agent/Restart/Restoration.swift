@@ -120,7 +120,7 @@ struct Restoration {
         if let places = try sources.ledger.queueEnds() {
             core.machine.restoreBacklog(from: places.first, to: places.last)
         }
-        core.machine.restoreRemovals(try pendingRemovals())
+        core.machine.restoreRemovals(try sources.ledger.removals(for: sources.scope))
     }
 
     /// Has the machine hold an upload, with the acknowledgements that the ledger lacks.
@@ -202,12 +202,5 @@ struct Restoration {
                 metadata: ["reason": "\(error)"])
             return [:]
         }
-    }
-
-    /// Returns the ids that the last run had yet to delete on the server.
-    private func pendingRemovals() throws(LedgerError) -> [String] {
-        let scope = Array(sources.scope.description.utf8)
-        return try sources.ledger.settings(withPrefix: UploadMachine.removalPrefix).filter { $0.value == scope }
-            .map { String($0.name.dropFirst(UploadMachine.removalPrefix.count)) }
     }
 }

@@ -69,9 +69,7 @@ struct ParkedUploads: Sendable {
         waiters[name] = nil
         guard let record = entries.removeValue(forKey: name)?.record else { return [] }
         var writes = [LedgerWrite.forgetParked(record.key, record.scope)]
-        if let id = record.remoteID {
-            writes.append(.setting(UploadMachine.removalSetting(id), Array(record.scope.description.utf8)))
-        }
+        if let id = record.remoteID { writes.append(.removal(id, record.scope)) }
         return writes
     }
 }

@@ -66,7 +66,8 @@ extension LedgerWrite {
         case .upload(let record): record.key
         case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
         case .park(let key), .unpark(let key, _): key
-        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .source, .forgetSource, .setting:
+        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .removal, .forgetRemoval, .source,
+            .forgetSource, .setting:
             nil
         }
     }

@@ -17,6 +17,7 @@ extension LedgerTable {
         case .directories: 10
         case .queue: 11
         case .start: 12
+        case .removals: 13
         }
     }
 }

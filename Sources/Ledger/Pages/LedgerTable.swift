@@ -27,4 +27,6 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case queue
     /// The drops that a start reads: by their keys in `drops`. The values hold only a checksum.
     case start
+    /// Ids to delete on the server, by a 128-bit hash of scope and id.
+    case removals
 }

@@ -81,7 +81,7 @@ extension UploadMachine {
     /// Schedules the deletion of an id on the server. The schedule survives restarts.
     mutating func remove(_ id: String) {
         removals.append(id)
-        actions.append(.write(.setting(Self.removalSetting(id), Array(scope.description.utf8))))
+        actions.append(.write(.removal(id, scope)))
     }
 
     /// Schedules the deletion of confirmed contents.
@@ -102,7 +102,7 @@ extension UploadMachine {
         }
         removals.removeAll { $0 == id }
         if !underWay.isEmpty { actions.append(.cancel(underWay.map(\.key))) }
-        actions.append(.write(.setting(Self.removalSetting(id), nil)))
+        actions.append(.write(.forgetRemoval(id, scope)))
     }
 
     /// Sends removals in batches, one batch at a time. Their gate alone holds them back after a failure.
@@ -112,13 +112,6 @@ extension UploadMachine {
         removals.removeFirst(batch.count)
         actions.append(.remove(begin(.remove, [], removals: batch), batch))
     }
-
-    /// Returns the name of the ledger setting that stores an id to delete on the server. The setting's value is the
-    /// scope.
-    public static func removalSetting(_ id: String) -> String { removalPrefix + id }
-
-    /// The prefix of all settings that store ids to delete.
-    public static let removalPrefix = "removal/"
 
     // MARK: Answers
 
@@ -169,7 +162,7 @@ extension UploadMachine {
     }
 
     private mutating func end(_ request: Request, _ outcome: CommitOutcome) {
-        for name in request.removals { actions.append(.write(.setting(Self.removalSetting(name), nil))) }
+        for name in request.removals { actions.append(.write(.forgetRemoval(name, scope))) }
         guard let source = request.source, let commit = commits.removeValue(forKey: source)?.commit else { return }
         actions.append(.commitChanged(source))
         actions.append(.commitEnded(sourceID: source, revision: commit.revision, outcome))

@@ -19,6 +19,10 @@ extension UploadMachine {
 
     mutating func registered(_ id: RequestID, _ key: ContentKey, remoteID: String, _ point: ResumePoint, now: Now) {
         succeed(.register)
+        if let error = Self.refusal(ofID: remoteID) {
+            if answer(id, key, kind: .register) != nil { fail(key, error, now: now) }
+            return
+        }
         guard answer(id, key, kind: .register) != nil, var upload = uploads[key] else {
             // Nobody wants the upload any more, but the server allocated an id for it.
             if uploads[key]?.record.remoteID != remoteID { remove(remoteID) }
@@ -39,8 +43,25 @@ extension UploadMachine {
     mutating func existing(_ id: RequestID, _ key: ContentKey, _ remote: RemoteObject, now: Now) {
         succeed(.register)
         guard answer(id, key, kind: .register) != nil else { return }
-        if let name = remote.id { keep(name, now: now) }
+        if let name = remote.id {
+            if let error = Self.refusal(ofID: name) { return fail(key, error, now: now) }
+            keep(name, now: now)
+        }
         confirm(key, remote, sent: false, byMD5Alone: uploads[key]?.record.sha256 == nil, now: now)
+    }
+
+    /// The maximum length of a server's id in bytes: enough for the URL of an upload, or for an object's key with the id
+    /// of its multipart upload. Every sidecar and every request about the upload contains the id.
+    static let longestID = 4096
+
+    /// Returns why an id is not accepted; nil if it is. The upload fails, and the server expires the id.
+    private static func refusal(ofID id: String) -> FileError? {
+        let length = id.utf8.count
+        guard length > longestID else { return nil }
+        let message =
+            "the server's id for the upload has \(length) bytes, and the agent stores at most \(longestID); the id begins "
+            + "with \"\(id.prefix(40))\"; correct the server, then run `outbox retry`"
+        return FileError(code: "id_too_long", message: message, retryable: false)
     }
 
     mutating func resumed(_ id: RequestID, _ key: ContentKey, _ point: ResumePoint, now: Now) {

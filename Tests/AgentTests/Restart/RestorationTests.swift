@@ -272,10 +272,7 @@ struct RestorationTests {
     @Test("continues to delete uploads of this account on the server")
     func removals() async throws {
         let writes: [LedgerWrite] =
-            try lastRun + [
-                .setting(UploadMachine.removalSetting("8"), Array(scope("anna").description.utf8)),
-                .setting(UploadMachine.removalSetting("9"), Array(scope("ben").description.utf8)),
-            ]
+            try lastRun + [.removal("8", scope("anna")), .removal("9", scope("ben"))]
         var machine = try await restore(writes).core.machine
         let actions = machine.handle([.tick], now: HandClock().now)
         let removed = actions.compactMap { if case .remove(_, let ids) = $0 { ids } else { nil } }

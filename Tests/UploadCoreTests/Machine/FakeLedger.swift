@@ -5,7 +5,8 @@ struct FakeLedger {
     var uploads: [ContentKey: UploadRecord] = [:]
     var pages: [ContentKey: [Int: FragmentPage]] = [:]
     var confirmations: [ContentKey: Confirmation] = [:]
-    var settings: [String: [UInt8]] = [:]
+    /// The ids still to delete on the server.
+    var removalSet: Set<String> = []
 
     mutating func apply(_ write: LedgerWrite) {
         switch write {
@@ -17,10 +18,11 @@ struct FakeLedger {
             pages[key] = nil
         case .confirmation(let confirmation): confirmations[confirmation.key] = confirmation
         case .forgetConfirmation(let key, _): confirmations[key] = nil
-        case .setting(let name, let value): settings[name] = value
+        case .removal(let id, _): removalSet.insert(id)
+        case .forgetRemoval(let id, _): removalSet.remove(id)
         case .drop, .forgetDrop, .digests, .source, .forgetSource: break
         // The machine makes none of these writes.
-        case .park, .unpark, .forgetParked: break
+        case .park, .unpark, .forgetParked, .setting: break
         }
     }
 
@@ -46,11 +48,8 @@ struct FakeLedger {
     /// The places of all uploads, in the order of the queue.
     var queue: [QueuePlace] { uploads.values.map(\.place).sorted() }
 
-    /// The ids still to delete on the server.
-    var removals: [String] {
-        settings.keys.filter { $0.hasPrefix(UploadMachine.removalPrefix) }
-            .map { String($0.dropFirst(UploadMachine.removalPrefix.count)) }.sorted()
-    }
+    /// The ids still to delete on the server, sorted.
+    var removals: [String] { removalSet.sorted() }
 }
 
 /// The uploads of a fake ledger, with the waiters that the agent knows.

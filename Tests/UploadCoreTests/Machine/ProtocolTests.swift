@@ -192,4 +192,34 @@ struct ProtocolTests {
         #expect(bench.underWay.isEmpty)
         #expect(bench.machine.nextDeadline(after: bench.now.monotonic) == nil)
     }
+
+    @Test("an id of up to 4096 bytes is accepted; a longer one fails this upload alone", arguments: [false, true])
+    func longIDs(existing: Bool) throws {
+        var bench = Bench()
+        bench.tell(
+            .join("a", content(1), paused: false), .join("b", content(2), paused: false),
+            .join("c", content(3), paused: false))
+        let request = try #require(bench.underWay.first)
+        let lengths = [4096, 4097, 1]
+        bench.tell(
+            zip(request.keys, lengths).map { key, length in
+                let id = String(repeating: "x", count: length)
+                return existing
+                    ? .existing(request.id, key, RemoteObject(id: id, url: nil))
+                    : .registered(request.id, key, remoteID: id, .asRecorded)
+            })
+        bench.run()
+        guard case .failed(let error) = bench.outcomes["b"] else {
+            Issue.record("\(String(describing: bench.outcomes["b"]))")
+            return
+        }
+        #expect(error.code == "id_too_long" && error.message.contains("4097 bytes"))
+        for path: RelativePath in ["a", "c"] {
+            guard case .done = bench.outcomes[path] else {
+                Issue.record("\(path): \(String(describing: bench.outcomes[path]))")
+                return
+            }
+        }
+        #expect(bench.machine.keys.isEmpty && bench.ledger.removals.isEmpty && bench.trouble.isEmpty)
+    }
 }

@@ -137,7 +137,6 @@ struct LedgerTests {
 
     /// LMDB limits keys to 511 bytes.
     @Test func idsToDeleteMayHaveFourKilobytes() async throws {
-        let ledger = try openLedger(directory.path)
         let other = RemoteScope("s3 https://s3.example/pictures bob")
         let long = String(repeating: "/upload", count: 585) + "a"
         let longer = long + "b"

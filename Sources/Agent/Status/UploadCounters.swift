@@ -47,6 +47,8 @@ extension RemoteFailure {
     fileprivate var name: String {
         switch self {
         case .temporary: "temporary"
+        case .outOfStep: "out_of_step"
+        case .busyUpload: "busy_upload"
         case .signedOut: "signed_out"
         case .forgotten: "forgotten"
         case .permanent: "permanent"

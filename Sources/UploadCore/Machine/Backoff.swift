@@ -34,8 +34,12 @@ public struct Backoff: Equatable, Sendable {
     ///
     /// A server may ask for it with `Retry-After`. If somebody must fix the cause, the pause is the longest one.
     func pause(askedBy failure: RemoteFailure) -> Duration? {
-        guard case .temporary(_, let retryAfter, let outlook) = failure else { return nil }
-        return Self.requested(retryAfter) ?? (outlook == .lasting ? ceiling : nil)
+        switch failure {
+        case .temporary(_, let retryAfter, let outlook):
+            Self.requested(retryAfter) ?? (outlook == .lasting ? ceiling : nil)
+        case .busyUpload(_, let retryAfter): Self.requested(retryAfter)
+        case .outOfStep, .signedOut, .forgotten, .permanent, .source, .cancelled: nil
+        }
     }
 
     /// Returns the pause that a server requests with `Retry-After`; nil without one. A server that requests an immediate

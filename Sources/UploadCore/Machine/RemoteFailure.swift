@@ -6,6 +6,14 @@ public enum RemoteFailure: Error, Equatable, Sendable {
     /// - `retryAfter`: the server's `Retry-After`.
     /// - `outlook`: when the failure may pass.
     case temporary(FileError, retryAfter: Duration? = nil, outlook: Outlook = .trouble)
+    /// The server has another part of this upload than the request assumes (tus: 409 to a PATCH, or an offset below the
+    /// length of a complete upload): ask where the upload stands. Says nothing about other uploads.
+    case outOfStep(FileError)
+    /// The server can't work on this upload at the moment, for instance because an earlier request holds its lock (tus:
+    /// 423): this upload waits. Says nothing about other uploads.
+    ///
+    /// - `retryAfter`: the server's `Retry-After`.
+    case busyUpload(FileError, retryAfter: Duration? = nil)
     /// The credentials are missing, refused or expired.
     case signedOut(FileError)
     /// The server does not know an id that it issued: register the upload again.

@@ -135,6 +135,15 @@ extension UploadMachine {
         case .temporary(let error, _, _):
             let pause = close(kind, failure, request: request, now: now)
             fail(request, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
+        case .outOfStep(let error), .busyUpload(let error, _):
+            let wanted = backoff.pause(askedBy: failure)
+            if request.source == nil {
+                // Removals have no pause of their own.
+                holdBack(request, error, pause: wanted, now: now)
+            } else {
+                succeed(kind)
+                fail(request, error, pause: wanted, now: now)
+            }
         case .signedOut where id <= lastWithOldCredentials:
             if request.wasProbe { gates.abandonProbe(kind, now: now) }
         case .signedOut: close(kind, failure, request: request, now: now)

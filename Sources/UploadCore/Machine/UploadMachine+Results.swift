@@ -68,8 +68,15 @@ extension UploadMachine {
         succeed(.resume)
         guard answer(id, key, kind: .resume) != nil, var upload = uploads[key] else { return }
         upload.mustResume = false
-        upload.failures = 0
+        let before = upload.acknowledgedBytes
         settle(point, in: &upload)
+        // A server that answers only this question makes no progress.
+        if upload.acknowledgedBytes > before { upload.failures = 0 }
+        if upload.isVerification, !upload.isComplete {
+            actions.append(.write(.forgetConfirmation(key, scope)))
+            upload.endVerification()
+            actions.append(.write(.upload(upload.record)))
+        }
         uploads[key] = upload
         if upload.isComplete { rest(key, now: now) } else { move(key, to: .sending) }
     }
@@ -156,6 +163,12 @@ extension UploadMachine {
         case .temporary(let error, _, _):
             let pause = close(kind, failure, request: request, now: now)
             failLater(key, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
+        case .outOfStep(let error):
+            succeed(kind)
+            askAnew(key, error, now: now)
+        case .busyUpload(let error, _):
+            succeed(kind)
+            failLater(key, error, pause: backoff.pause(askedBy: failure), now: now)
         case .signedOut where id <= lastWithOldCredentials:
             if request.wasProbe { gates.abandonProbe(kind, now: now) }
             interrupt(key)
@@ -208,12 +221,21 @@ extension UploadMachine {
             return wanted
         case .signedOut(let error):
             gates.fail(kind, .signedOut, error: error, pause: { _ in ceiling }, wasProbe: request.wasProbe, now: now)
-        case .forgotten, .permanent, .source, .cancelled:
+        case .outOfStep, .busyUpload, .forgotten, .permanent, .source, .cancelled:
             gates.holdBack(
                 kind, error: Self.interrupted, pause: { backoff.pause(afterFailures: $0) }, answered: false,
                 wasProbe: request.wasProbe, now: now)
         }
         return nil
+    }
+
+    /// Holds back requests of the same kind after an answer that says nothing about the server.
+    mutating func holdBack(_ request: Request, _ error: FileError, pause: Duration? = nil, now: Now) {
+        var backoff = self.backoff
+        gates.holdBack(
+            request.kind, error: error, pause: { pause ?? backoff.pause(afterFailures: $0) }, answered: true,
+            wasProbe: request.wasProbe, now: now)
+        self.backoff = backoff
     }
 
     /// Returns the longest pause for a server that does not answer. The pause is shorter if the server answered
@@ -247,6 +269,16 @@ extension UploadMachine {
         uploads[key]?.failures += 1
         let failures = uploads[key]?.failures ?? 1
         wait(key, error, pause: pause ?? backoff.pause(afterFailures: failures, atMost: longest), now: now)
+    }
+
+    /// Asks the server how much of an upload it has: at once the first time, after a pause if the answer led nowhere.
+    private mutating func askAnew(_ key: ContentKey, _ error: FileError, now: Now) {
+        guard traits.asksBeforeResuming, let upload = uploads[key], upload.failures == 0,
+            upload.record.remoteID != nil
+        else { return failLater(key, error, now: now) }
+        uploads[key]?.failures = 1
+        interrupt(key)
+        rest(key, now: now)
     }
 
     private mutating func wait(_ key: ContentKey, _ error: FileError, pause: Duration, now: Now) {
@@ -286,11 +318,7 @@ extension UploadMachine {
         }
         // Prevents a loop with a server that forgets everything it receives.
         let error = FileError(code: "forgotten", message: "the server forgot the upload a second time", retryable: true)
-        var backoff = self.backoff
-        gates.holdBack(
-            request.kind, error: error, pause: { backoff.pause(afterFailures: $0) }, answered: true,
-            wasProbe: request.wasProbe, now: now)
-        self.backoff = backoff
+        holdBack(request, error, now: now)
         wait(key, error, pause: self.backoff.pause(afterFailures: upload.timesForgotten - 1), now: now)
     }
 

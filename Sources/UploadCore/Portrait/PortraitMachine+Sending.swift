@@ -49,7 +49,8 @@ extension PortraitMachine {
         errand.end()
         if isGivenUp { return }
         switch failure {
-        case .temporary(let error, _, _): wait(error, pause: backoff.pause(askedBy: failure), now: now)
+        case .temporary(let error, _, _), .outOfStep(let error), .busyUpload(let error, _):
+            wait(error, pause: backoff.pause(askedBy: failure), now: now)
         case .forgotten, .cancelled: wait(Self.interrupted, now: now)
         case .source(let problem): settle(.failed, Self.unreadable(problem), now: now)
         case .permanent(let error): settle(.failed, error, now: now)

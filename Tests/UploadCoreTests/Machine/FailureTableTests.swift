@@ -32,6 +32,12 @@ private struct Case: Sendable, CustomTestStringConvertible {
         Case(
             "full", .temporary(.busy, outlook: .lasting), [.register: .waiting, .send: .waiting, .finish: .waiting],
             next: 120_000),
+        Case("out of step", .outOfStep(.busy), [.register: .waiting, .send: .waiting, .finish: .waiting], next: 1_000),
+        Case(
+            "busy upload", .busyUpload(.busy), [.register: .waiting, .send: .waiting, .finish: .waiting], next: 1_000),
+        Case(
+            "busy upload, later", .busyUpload(.busy, retryAfter: .seconds(300)),
+            [.register: .waiting, .send: .waiting, .finish: .waiting], next: 300_000),
         Case("unauthorized", .unauthorized, [.register: .signedOut, .send: .signedOut, .finish: .signedOut]),
         Case("forgotten", .forgotten, [.register: .queued, .send: .queued, .finish: .queued]),
         Case("refused", .refused, ends: [.register, .send, .finish]),
@@ -65,6 +71,41 @@ struct FailureTableTests {
         #expect(bench.ledger.uploads.isEmpty && bench.ledger.removals.isEmpty)
     }
 
+    @Test(
+        "a failure that concerns one upload closes no gate",
+        arguments: [RemoteFailure.outOfStep(.busy), .busyUpload(.busy), .busyUpload(.busy, retryAfter: .seconds(300))],
+        [RemoteTraits.fileSection, .tus, .s3])
+    func ownFault(failure: RemoteFailure, traits: RemoteTraits) {
+        var bench = Bench(traits)
+        bench.tell(.join("a", content(1, fragments: 3), paused: false))
+        bench.tell(.join("b", content(2, fragments: 3), paused: false))
+        let one = content(1).key
+        bench.run(for: .seconds(200)) { request in
+            request.keys == [one] && request.kind != .register ? .failure(failure) : .success
+        }
+        #expect(bench.outcomes.keys.sorted() == ["b"])
+        #expect(bench.trouble.isEmpty)
+        // The pauses grow, whatever the server answers in between.
+        #expect(bench.begun.count { $0.keys == [one] } < 40)
+        bench.run()
+        #expect(bench.machine.keys.isEmpty)
+    }
+
+    @Test("a busy deletion holds back only deletions")
+    func busyDeletion() {
+        var bench = Bench()
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register)
+        bench.tell(.leave("a", content(1).key))
+        bench.answer(.remove, .failure(.busyUpload(.busy, retryAfter: .seconds(60))))
+        bench.tell(.join("b", content(2), paused: false))
+        #expect(bench.kinds == [.register])
+        bench.answer(.register)
+        #expect(bench.kinds == [.send])
+        bench.pass(.seconds(60))
+        #expect(bench.kinds == [.send, .remove])
+    }
+
     @Test("a file that the server forgets at every finish request is sent again without end, with pauses")
     func forgottenEachTime() {
         var bench = Bench()
@@ -87,7 +128,7 @@ struct FailureTableTests {
 
     @Test(
         "a failed deletion is retried until it succeeds or is refused",
-        arguments: [RemoteFailure.busy, .cancelled, .unauthorized])
+        arguments: [RemoteFailure.busy, .cancelled, .unauthorized, .outOfStep(.busy), .busyUpload(.busy)])
     func deletion(failure: RemoteFailure) {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))

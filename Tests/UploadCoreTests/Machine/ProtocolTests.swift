@@ -62,6 +62,38 @@ struct ProtocolTests {
         #expect(bench.underWay.first?.skip == 0)
     }
 
+    @Test("an upload out of step asks where it stands: at once, then with growing pauses until bytes arrive")
+    func outOfStep() throws {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1, fragments: 6), paused: false))
+        bench.answer(.register)
+        bench.answer(.send)
+        bench.answer(.send, .failure(.outOfStep(.busy)))
+        #expect(bench.kinds == [.resume] && bench.state() == .uploading)
+        bench.answer(.resume, .offset(fragment))
+        bench.answer(.send, .failure(.outOfStep(.busy)))
+        #expect(bench.underWay.isEmpty && bench.state() == .waiting)
+        bench.pass(.seconds(2))
+        bench.answer(.resume, .offset(fragment + 1))
+        bench.answer(.send, .failure(.outOfStep(.busy)))
+        #expect(bench.kinds == [.resume], "a byte arrived in between")
+        bench.run()
+        #expect(bench.outcomes["a"] != nil && bench.trouble.isEmpty)
+    }
+
+    @Test("a complete upload that turns out incomplete sends the missing bytes")
+    func finishOutOfStep() {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1, fragments: 3), paused: false))
+        bench.answer(.register)
+        for _ in 0..<3 { bench.answer(.send) }
+        bench.answer(.finish, .failure(.outOfStep(.busy)))
+        bench.answer(.resume, .offset(fragment * 2))
+        #expect(bench.underWay.map(\.fragment) == [2])
+        bench.run()
+        #expect(bench.outcomes["a"] != nil)
+    }
+
     @Test("a server with fewer bytes than the ledger gets the missing bytes")
     func lowerOffset() {
         var bench = Bench(.tus)

@@ -56,6 +56,21 @@ struct VerificationTests {
         #expect(actions.writes.contains(.forgetConfirmation(one.key, Bench.scope)))
     }
 
+    @Test("content of which the server has only a part is sent from there on")
+    func hasOnlyAPart() {
+        var bench = Bench(.tus)
+        bench.tell(.verify("a", one, old, paused: false))
+        bench.answer(.finish, .failure(.outOfStep(.busy)))
+        let actions = bench.answer(.resume, .offset(1000))
+        #expect(actions.writes.contains(.forgetConfirmation(one.key, Bench.scope)))
+        #expect(bench.ledger.uploads[one.key]?.remoteID == "old")
+        bench.run()
+        guard case .done(_, deduplicated: false) = bench.outcomes["a"] else {
+            Issue.record("not sent: \(String(describing: bench.outcomes["a"]))")
+            return
+        }
+    }
+
     @Test("a file paused during the verification stays paused")
     func pausedMeanwhile() {
         var bench = begun()

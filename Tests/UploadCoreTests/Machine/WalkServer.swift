@@ -36,12 +36,14 @@ struct WalkServer {
         // The request arrives, but its reply is lost.
         let isLost = isFlaky && random.oneIn(25)
         let events: [MachineEvent]
-        if request.kind == .remove {
+        if request.kind == .remove, isFlaky, random.oneIn(10) {
+            return Reply.failure(Self.ownFault(&random)).events(for: request)
+        } else if request.kind == .remove {
             for name in request.names { open[name] = nil }
             events = [.removed(request.id)]
         } else if let commit = request.commit {
             if isFlaky, random.oneIn(8) {
-                return Reply.failure(random.pick([.refused, .forgotten])).events(for: request)
+                return Reply.failure(random.pick([.refused, .forgotten, Self.ownFault(&random)])).events(for: request)
             }
             posts.insert(commit.revision)
             events = Reply.success.events(for: request)
@@ -87,6 +89,7 @@ struct WalkServer {
         if isFlaky, request.kind == .send, random.oneIn(60), let path = waiters.randomElement(using: &random) {
             return .failed(id, key, .source(path, random.pick([.changed, .missing, .unreadable(.refused)])))
         }
+        if isFlaky, random.oneIn(40) { return .failed(id, key, Self.ownFault(&random)) }
         if isFlaky, let name, random.oneIn(80) { open[name] = nil }
         guard let name, var stored = open[name], stored.key == key else {
             if request.kind == .finish, whole.contains(key) { return .finished(id, key, .confirmed(Self.object(key))) }
@@ -106,7 +109,7 @@ struct WalkServer {
         let range = stored.plan.range(of: request.fragment)
         if traits.inOrder {
             guard stored.offset == range.lowerBound + UInt64(request.skip) else {
-                return .failed(request.id, key, .busy)
+                return .failed(request.id, key, .outOfStep(.busy))
             }
             if isFlaky, random.oneIn(15) {
                 stored.offset = UInt64.random(in: stored.offset...range.upperBound, using: &random)
@@ -125,6 +128,7 @@ struct WalkServer {
     ) -> MachineEvent {
         if isFlaky, random.oneIn(6) { return .finished(id, key, .assembling) }
         let isWhole = traits.inOrder ? stored.offset == stored.plan.size : stored.fragments.count == stored.plan.count
+        if traits.inOrder, !isWhole { return .failed(id, key, .outOfStep(.busy)) }
         guard isWhole, !isFlaky || !random.oneIn(30) else {
             stored.fragments = []
             stored.offset = 0
@@ -133,6 +137,11 @@ struct WalkServer {
         whole.insert(key)
         open[name] = nil
         return .finished(id, key, .confirmed(Self.object(key)))
+    }
+
+    /// A failure that concerns one upload.
+    private static func ownFault(_ random: inout WalkRandom) -> RemoteFailure {
+        random.pick([.outOfStep(.busy), .busyUpload(.busy), .busyUpload(.busy, retryAfter: .seconds(7))])
     }
 
     private static func object(_ key: ContentKey) -> RemoteObject { RemoteObject(id: nil, url: "http://x/\(key.high)") }

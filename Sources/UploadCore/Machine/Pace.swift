@@ -2,7 +2,8 @@
 ///
 /// A fragment that takes over 15 s while sharing the link narrows the window to the number of fragments that would have
 /// taken 15 s each. On a link of 10 KB/s, where one fragment of 512 KiB takes 52 s, the window is one, so a link that
-/// breaks every few minutes still makes progress. Each eight quick fragments in a row widen the window by half. The
+/// breaks every few minutes still makes progress. A larger fragment may take longer in proportion: the rate counts. But
+/// no fragment may take over 120 s, because a fragment cut off by a broken link starts over. Each eight quick fragments in a row widen the window by half. The
 /// window starts narrower than the limits allow. A fast link loses the time of some dozen fragments, and a slow link
 /// keeps its first half hour.
 ///
@@ -11,10 +12,14 @@
 /// size, round trips limit the rate, and a wider window raises it. Six times the fastest time means that fragments only
 /// wait for each other. So 64 KiB files over a round trip of 50 ms get a wide window, and a local server a narrow one.
 struct Pace: Equatable, Sendable {
-    /// A slower fragment narrows the window.
+    /// A fragment of at most `unit` that takes longer narrows the window.
     static let slow = Duration.seconds(15)
-    /// A faster fragment counts towards widening.
+    /// A fragment of at most `unit` that takes less counts towards widening.
     static let quick = Duration.seconds(5)
+    /// The size in bytes up to which `slow` and `quick` apply.
+    static let unit = 512 << 10
+    /// How many times longer than `slow` and `quick` a larger fragment may take.
+    static let mostPatience = 8.0
     /// This many quick fragments in a row widen the window once.
     static let quickOnesToRise = 8
     /// Automatic: a fragment below this multiple of the fastest time counts towards widening.
@@ -54,9 +59,10 @@ struct Pace: Equatable, Sendable {
     ///   - bytes: the size of the fragment.
     ///   - sharing: how many fragments were in flight when the answer came, including this fragment.
     mutating func observe(_ took: Duration, bytes: Int, sharing: Int) {
-        guard took < Self.quick else {
+        let patience = min(max(Double(bytes) / Double(Self.unit), 1), Self.mostPatience)
+        guard took < Self.quick * patience else {
             score = 0
-            if took > Self.slow { narrow(took, sharing: sharing) }
+            if took > Self.slow * patience { narrow(Self.slow * patience / took, sharing: sharing) }
             return
         }
         score += judge(took, bytes: bytes, sharing: sharing)
@@ -69,10 +75,11 @@ struct Pace: Equatable, Sendable {
         }
     }
 
-    private mutating func narrow(_ took: Duration, sharing: Int) {
+    /// - Parameter ratio: the longest acceptable time of the fragment, divided by its time.
+    private mutating func narrow(_ ratio: Double, sharing: Int) {
         wasSlow = true
         fastest = [:]
-        window = min(window, max(1, Int(Double(max(sharing, 1)) * (Self.slow / took))))
+        window = min(window, max(1, Int(Double(max(sharing, 1)) * ratio)))
     }
 
     /// Returns 1 if a quick fragment asks for a wider window, -1 if for a narrower one, otherwise 0.

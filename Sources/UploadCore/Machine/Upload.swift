@@ -52,8 +52,8 @@ struct Upload: Equatable, Sendable {
     var timesForgotten = 0
     /// How often the server answered that assembly is not finished.
     var questions = 0
-    /// Fragments acknowledged since the upload got its slot.
-    var turn = 0
+    /// Bytes acknowledged since the upload got its slot.
+    var turn: UInt64 = 0
     /// Whether any fragment was sent, in this run or earlier.
     var started = false
     var error: FileError?
@@ -71,19 +71,17 @@ struct Upload: Equatable, Sendable {
         }
     }
 
-    /// Uploads of at most this many fragments count as small in the allocation of slots.
-    static let smallFragments = 16
-    var isSmall: Bool { record.plan.count <= Self.smallFragments }
+    /// Uploads of at most this many bytes count as small in the allocation of slots, whatever the protocol's fragments.
+    static let smallSize: UInt64 = 8 << 20
+    var isSmall: Bool { record.plan.size <= Self.smallSize }
 
-    /// The share of a slot that an upload of at least one fragment takes.
+    /// The size in bytes from which on an upload takes a whole slot.
+    static let slotSize: UInt64 = 512 << 10
+    /// The share of a slot that an upload of at least `slotSize` takes.
     static let wholeSlot = 1024
-    /// The share of a slot that the upload takes. A file smaller than a fragment takes less than a slot, so that round
-    /// trips don't limit how many bytes are in flight.
-    var slotShare: Int {
-        let plan = record.plan
-        guard plan.size < UInt64(plan.fragmentSize) else { return Self.wholeSlot }
-        return Int(plan.size) * Self.wholeSlot / Int(plan.fragmentSize)
-    }
+    /// The share of a slot that the upload takes. A smaller file takes less than a slot, so that round trips don't limit
+    /// how many bytes are in flight.
+    var slotShare: Int { Int(min(record.plan.size, Self.slotSize)) * Self.wholeSlot / Int(Self.slotSize) }
 
     /// Returns the next fragment to send; nil if all are acknowledged or in flight.
     mutating func nextFragment() -> Int? {

@@ -1,7 +1,7 @@
 /// Limits for concurrency and waiting (`[upload]` of the configuration).
 public struct UploadLimits: Equatable, Sendable {
-    /// The number of files sent at once; at least 1. A file smaller than a fragment counts only by its size: eight files
-    /// of 64 KiB are one file of 512 KiB.
+    /// The number of files sent at once; at least 1. A file below 512 KiB counts only by its size: eight files of 64 KiB are
+    /// one file of 512 KiB.
     public var filesInFlight: Int
     /// The number of fragments of one file in flight at once; at least 1. Nil: as many as the link needs.
     public var fragmentsInFlight: Int?
@@ -10,7 +10,8 @@ public struct UploadLimits: Equatable, Sendable {
     /// How long an upload may go without progress before it fails; nil for ever.
     public var fileTimeout: Duration?
 
-    /// The maximum number of fragments in flight if `fragmentsInFlight` is nil: 16 MiB, enough for 1 Gbit/s over 100 ms.
+    /// The maximum number of fragments in flight if `fragmentsInFlight` is nil. With fragments of 512 KiB these are
+    /// 16 MiB, enough for 1 Gbit/s over 100 ms.
     public static let automaticMost = 32
 
     /// The maximum number of fragments in flight over all files. A kill of the agent repeats at most as many.

@@ -101,13 +101,14 @@ extension UploadMachine {
         succeed(.send)
         let sharing = isUnderWay(.send)
         guard answer(id, key, kind: .send) != nil, var upload = uploads[key] else { return }
-        pace.observe(took, bytes: upload.record.plan.range(of: fragment).count, sharing: sharing)
+        let bytes = upload.record.plan.range(of: fragment).count
+        pace.observe(took, bytes: bytes, sharing: sharing)
         upload.acknowledged.insert(fragment)
         if let receipt { upload.receipts[fragment] = receipt }
         upload.partial = 0
         upload.failures = 0
         upload.error = nil
-        upload.turn += 1
+        upload.turn += UInt64(bytes)
         upload.lastProgress = now.monotonic
         uploads[key] = upload
         actions.append(.write(.fragments(key, upload.page(of: fragment))))

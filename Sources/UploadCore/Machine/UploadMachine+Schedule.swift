@@ -91,7 +91,7 @@ extension UploadMachine {
     /// up.
     private var parallelBatches: Int { traits.batch > 1 ? 1 : limits.filesInFlight }
 
-    /// How many files of at least one fragment may send at once. On a slow link, which carries few fragments at once,
+    /// How many files of at least `Upload.slotSize` may send at once. On a slow link, which carries few fragments at once,
     /// this lets one file finish after the other.
     private var slots: Int { min(limits.filesInFlight, pace.window) }
 
@@ -202,7 +202,7 @@ extension UploadMachine {
         let classes = Set(active.compactMap { uploads[$0]?.isSmall })
         guard classes.count == 1, let held = classes.first else { return }
         // With a single slot on a slow link, the other class would wait for hours.
-        let turn = slots == 1 && limits.filesInFlight > 1 ? Upload.smallFragments : Self.turnLength
+        let turn = slots == 1 && limits.filesInFlight > 1 ? Upload.smallSize : Self.turnSize
         let otherWaits = held ? freshest(&readyLarge) != nil : freshest(&readySmall) != nil
         guard otherWaits, let key = active.first(where: { (uploads[$0]?.turn ?? 0) >= turn }) else { return }
         slotIsForSmall = !held

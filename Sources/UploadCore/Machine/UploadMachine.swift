@@ -49,8 +49,8 @@ public struct UploadMachine: Sendable {
 
     /// How many uploads are registered ahead of free slots, so that small files go in batches.
     static let lookahead = 50
-    /// The number of fragments a large upload sends before it yields its slot to waiting small ones, and vice versa.
-    static let turnLength = 64
+    /// The number of bytes a large upload sends before it yields its slot to waiting small ones, and vice versa.
+    static let turnSize: UInt64 = 32 << 20
     /// A missing server that answered within `memoryOfAnswer` gets a request at least this often.
     static let absencePause = Duration.seconds(15)
     static let memoryOfAnswer = Duration.seconds(3600)

@@ -17,6 +17,29 @@ struct PaceTests {
         #expect(pace.window == window)
     }
 
+    @Test(
+        "judges larger fragments by their rate, as long as they take less than two minutes",
+        arguments: [
+            (mebibytes: 1, took: 30, window: 5), (1, 31, 4), (8, 100, 5), (8, 120, 5), (8, 240, 2), (160, 120, 5),
+            (160, 300, 2), (160, 1000, 1),
+        ])
+    func largeFragments(mebibytes: Int, took: Int, window: Int) {
+        var pace = Pace(Self.usual)
+        pace.observe(.seconds(took), bytes: mebibytes << 20, sharing: 5)
+        #expect(pace.window == window)
+    }
+
+    /// A part of 8 MiB takes 6.7 s alone on such a link.
+    @Test("is not reduced to one for parts of 8 MiB on a link of 10 Mbit/s")
+    func partsOfMebibytes() {
+        var pace = Pace(Self.usual)
+        for _ in 0..<100 {
+            let sharing = pace.window
+            pace.observe(.milliseconds(6700 * sharing), bytes: 8 << 20, sharing: sharing)
+        }
+        #expect((5...8).contains(pace.window), "\(pace.window)")
+    }
+
     @Test("is not raised by a slow fragment that shared the link")
     func neverWidenedBySlow() {
         var pace = Pace(Self.usual)

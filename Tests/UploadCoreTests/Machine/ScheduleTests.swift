@@ -134,6 +134,35 @@ struct ScheduleTests {
         #expect(bench.outcomes["large"] != nil)
     }
 
+    @Test(
+        "turns are counted in bytes: a large file yields after 32 MiB, whatever its fragments",
+        arguments: [(RemoteTraits.fileSection, fragments: 64), (.s3, 7), (.tus, 64)])
+    func turns(traits: RemoteTraits, fragments: Int) {
+        var bench = Bench(traits, files: 1, fragments: 1)
+        bench.tell(.join("large", content(1, bytes: 1 << 30), paused: false))
+        bench.answer(.register)
+        bench.tell(.join("small", content(2, bytes: 8 << 20), paused: false))
+        bench.answer(.register)
+        for _ in 0..<fragments {
+            #expect(bench.begun.last { $0.kind == .send }?.keys == [content(1).key])
+            bench.answer(.send)
+        }
+        #expect(bench.begun.last { $0.kind == .send }?.keys == [content(2).key])
+    }
+
+    @Test("a file of up to 8 MiB is small, whatever its fragments", arguments: [RemoteTraits.fileSection, .s3, .tus])
+    func smallness(traits: RemoteTraits) {
+        for (size, isSmall) in [(8 << 20, true), (8 << 20 + 1, false)] as [(UInt64, Bool)] {
+            var bench = Bench(traits, files: 1, fragments: 1)
+            bench.tell(.join("large", content(1, bytes: 1 << 30), paused: false))
+            bench.answer(.register)
+            bench.tell(.join("other", content(2, bytes: size), paused: false))
+            bench.answer(.register)
+            for _ in 0..<64 { bench.answer(.send) }
+            #expect(bench.begun.contains { $0.kind == .send && $0.keys == [content(2).key] } == isSmall, "\(size)")
+        }
+    }
+
     @Test("a file moved to the front is sent next")
     func first() {
         var bench = Bench(files: 1)

@@ -35,7 +35,7 @@ extension Walk {
         // The last file may take more than is left of the slots.
         let shares = Set(sends.flatMap(\.keys)).union([key]).map { key in
             let plan = decided.uploads[key]?.plan ?? FragmentPlan(size: 0)
-            return min(1, Double(plan.size) / Double(plan.fragmentSize))
+            return min(1, Double(plan.size) / Double(512 << 10))
         }
         if shares.reduce(0, +) - (shares.max() ?? 0) >= Double(limits.filesInFlight) {
             fail("too many files in flight")

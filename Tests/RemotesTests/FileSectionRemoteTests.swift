@@ -237,7 +237,7 @@ struct FileSectionRemoteTests {
     @Test("the scope is server and account, and the traits match the protocol")
     func traits() {
         let transport = ScriptedTransport(data: "{}")
-        #expect(remote(transport).traits == RemoteTraits(batch: 50))
+        #expect(remote(transport).traits == RemoteTraits(batch: 50, lookahead: 50))
         let other = FileSectionRemote(
             url: "https://host/base", account: "you", transport: transport, credentials: FixedToken(token: nil))
         #expect(remote(transport).scope != other.scope)

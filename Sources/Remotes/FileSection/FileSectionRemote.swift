@@ -7,7 +7,7 @@ public import UploadCore
 /// The fileSection protocol, see docs/protocol.md.
 public final class FileSectionRemote: Remote {
     /// The protocol's traits: batches of 50, fragments of 512 KiB in any order.
-    public static let protocolTraits = RemoteTraits(batch: 50)
+    public static let protocolTraits = RemoteTraits(batch: 50, lookahead: 50)
     /// See ``protocolTraits``.
     public let traits = FileSectionRemote.protocolTraits
     /// The server's address and the account.

@@ -34,6 +34,10 @@ public struct UploadLimits: Equatable, Sendable {
 public struct RemoteTraits: Equatable, Sendable {
     /// The number of uploads in one register or finish request: 50 with fileSection, 1 with tus and S3.
     public var batch: Int
+    /// How many uploads are registered ahead of free slots, so that small files go in batches: 50 with fileSection. Never
+    /// fewer than the files in flight; 0 asks for no more than these, because open uploads cost money (S3) or expire
+    /// (tus).
+    public var lookahead: Int
     /// Whether fragments must arrive one after the other from the server's offset on (tus).
     public var inOrder: Bool
     /// Whether to ask the server how much it has before sending after an interruption (tus).
@@ -45,10 +49,11 @@ public struct RemoteTraits: Equatable, Sendable {
 
     /// Describes a protocol.
     public init(
-        batch: Int, inOrder: Bool = false, asksBeforeResuming: Bool = false,
+        batch: Int, lookahead: Int = 0, inOrder: Bool = false, asksBeforeResuming: Bool = false,
         fragmentSize: UInt32 = FragmentPlan.sectionSize, maximumFragments: Int? = nil
     ) {
         self.batch = max(1, batch)
+        self.lookahead = lookahead
         self.inOrder = inOrder
         self.asksBeforeResuming = asksBeforeResuming
         self.fragmentSize = fragmentSize

@@ -210,7 +210,10 @@ extension UploadMachine {
     }
 
     private mutating func scheduleRegistrations(now: Now) {
-        while readyCount < Self.lookahead, mayBegin(.register, now), isUnderWay(.register) < parallelBatches {
+        let ahead = max(traits.lookahead, limits.filesInFlight)
+        while mayBegin(.register, now) {
+            let underWay = isUnderWay(.register)
+            guard readyCount + underWay < ahead, underWay < parallelBatches else { return }
             let batch = takeBatch(.register, from: \.unregistered, now: now)
             if batch.isEmpty { return }
             for key in batch {

@@ -47,8 +47,6 @@ public struct UploadMachine: Sendable {
         }
     }
 
-    /// How many uploads are registered ahead of free slots, so that small files go in batches.
-    static let lookahead = 50
     /// The number of bytes a large upload sends before it yields its slot to waiting small ones, and vice versa.
     static let turnSize: UInt64 = 32 << 20
     /// A missing server that answered within `memoryOfAnswer` gets a request at least this often.

@@ -35,7 +35,7 @@ struct AgentCoreTests {
         core = AgentCore(
             sources, rules: PathBook.Rules(retention: .seconds(3600)),
             machine: UploadMachine(
-                limits: limits, traits: RemoteTraits(batch: 50), scope: scope, seed: 1, window: 100))
+                limits: limits, traits: RemoteTraits(batch: 50, lookahead: 50), scope: scope, seed: 1, window: 100))
         core.book.ownership = Ownership(present: "anna")
         core.posts.ownership = core.book.ownership
     }

@@ -42,7 +42,7 @@ struct ReportStage {
         posts = Posts(rules: Posts.Rules(paths: rules, scope: Self.scope))
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
         machine = UploadMachine(
-            limits: limits, traits: RemoteTraits(batch: 50), scope: Self.scope, seed: 1, window: 100)
+            limits: limits, traits: RemoteTraits(batch: 50, lookahead: 50), scope: Self.scope, seed: 1, window: 100)
         own("ben")
     }
 
@@ -61,7 +61,7 @@ struct ReportStage {
         ReportWorld(
             paths: paths, boxedBook: Boxed(book), boxedPosts: Boxed(posts), boxedParked: Boxed(parked),
             portraits: portraits, transfers: transfers, requestCount: 0,
-            context: ReportContext(traits: RemoteTraits(batch: 50), remoteProtocol: "test", now: clock.now.wall),
+            context: ReportContext(traits: RemoteTraits(batch: 50, lookahead: 50), remoteProtocol: "test", now: clock.now.wall),
             now: clock.now.monotonic)
     }
 

@@ -30,7 +30,7 @@ final class ScriptedRemote: Remote, SourceRemote {
         var callsExistingByMD5 = false
     }
 
-    let traits = RemoteTraits(batch: 50)
+    let traits = RemoteTraits(batch: 50, lookahead: 50)
     let scope: RemoteScope
     private let state = Mutex(State())
 

@@ -106,7 +106,7 @@ extension RelativePath: ExpressibleByStringLiteral {
 }
 
 extension RemoteTraits {
-    static let fileSection = RemoteTraits(batch: 50)
+    static let fileSection = RemoteTraits(batch: 50, lookahead: 50)
     static let tus = RemoteTraits(batch: 1, inOrder: true, asksBeforeResuming: true)
     static let s3 = RemoteTraits(batch: 1, fragmentSize: 5 << 20, maximumFragments: 10_000)
 }

@@ -140,7 +140,7 @@ struct GroupRegistrationTests {
 
     @Test("in several requests if one request can't hold all files")
     func tooLarge() {
-        var bench = Bench(RemoteTraits(batch: 3))
+        var bench = Bench(RemoteTraits(batch: 3, lookahead: 50))
         bench.tell(joins(1...9) + [gather("s", [9, 8, 7, 6, 5, 4, 1])])
         bench.run()
         #expect(bench.batches(.register) == [[9, 8, 7], [6, 5, 4], [1], [2, 3]])

@@ -163,6 +163,18 @@ struct ScheduleTests {
         }
     }
 
+    @Test(
+        "a protocol without batches registers no more uploads ahead than files in flight",
+        arguments: [(RemoteTraits.tus, registered: 6), (.s3, 6), (.fileSection, 40)])
+    func lookahead(traits: RemoteTraits, registered: Int) {
+        var bench = Bench(traits, files: 3, fragments: 1)
+        bench.tell(joins(1...40, fragments: 50))
+        while bench.kinds.contains(.register) { bench.answer(.register) }
+        #expect(bench.batches(.register).flatMap(\.self).count == registered)
+        bench.run(for: .seconds(36_000))
+        #expect(bench.outcomes.count == 40)
+    }
+
     @Test("a file moved to the front is sent next")
     func first() {
         var bench = Bench(files: 1)

@@ -4,7 +4,6 @@ import Glibc
 import Ledger
 import LedgerCare
 import Logging
-import Remotes
 package import Reports
 import UploadCore
 
@@ -84,8 +83,7 @@ package enum OfflineFiles {
 
     private static func report(_ record: DropRecord, _ ledger: Ledger, _ configuration: Configuration) -> FileReport {
         let context = ReportContext(
-            traits: FileSectionRemote.protocolTraits, remoteProtocol: configuration.remote.protocol.rawValue,
-            now: record.finishedAt ?? record.acceptedAt)
+            remoteProtocol: configuration.remote.protocol.rawValue, now: record.finishedAt ?? record.acceptedAt)
         var report = context.report(record)
         if let key = record.key, let upload = try? ledger.upload(key),
             let acknowledged = try? ledger.fragments(of: key, plan: upload.plan).acknowledged, !record.state.isFinal

@@ -3,7 +3,6 @@ import UploadCore
 
 /// Makes reports from ledger records alone.
 struct ReportContext: Sendable {
-    let traits: RemoteTraits
     let remoteProtocol: String
     let now: WallTime
 
@@ -23,7 +22,7 @@ struct ReportContext: Sendable {
         report.finishedAt = record.finishedAt
         if case .moved(let old) = record.disposal { report.movedFrom = old }
         if record.state == .done, let size = report.size {
-            let count = traits.plan(for: size).count
+            let count = FragmentPlan(size: size).count
             report.fragments = .init(total: count, finished: count)
             report.progress = 1
             report.remote = record.remote ?? RemoteObject(id: nil, url: nil)
@@ -36,16 +35,20 @@ struct ReportContext: Sendable {
         report.state = backlog.state
         report.nextAttemptAt = backlog.nextAttemptAt
         report.error = backlog.error
-        report.fragments = .init(total: traits.plan(for: report.size ?? 0).count, finished: 0)
+        report.fragments = .init(total: FragmentPlan(size: report.size ?? 0).count, finished: 0)
         report.progress = 0
     }
+}
+
+extension FileReport.Fragments {
+    init(_ progress: FragmentProgress) { self.init(total: progress.total, finished: progress.finished) }
 }
 
 extension FileReport {
     /// Fills in the progress of an upload that the upload machine does not hold, from its ledger record.
     mutating func describe(_ upload: UploadRecord, _ acknowledged: FragmentSet) {
-        fragments = .init(total: upload.plan.count, finished: acknowledged.count)
-        let bytes = UInt64(acknowledged.count) * UInt64(upload.plan.fragmentSize)
+        let bytes = upload.plan.bytes(in: acknowledged)
+        fragments = .init(FragmentProgress(upload.plan, acknowledged: acknowledged, bytes: bytes))
         progress = min(1, Double(bytes) / Double(max(1, upload.plan.size)))
         attempts = upload.attempts
         remote.id = upload.remoteID

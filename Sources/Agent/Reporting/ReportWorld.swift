@@ -67,7 +67,7 @@ extension FileReport {
     /// Fills in the state of an upload that the upload machine holds.
     fileprivate mutating func describe(_ view: UploadView) {
         state = view.state
-        fragments = .init(total: view.fragmentsTotal, finished: view.fragmentsFinished)
+        fragments = .init(view.fragments)
         if let size, size > 0 { progress = min(Double(view.acknowledgedBytes) / Double(size), 1) }
         remote.id = view.remoteID
         attempts = view.attempts

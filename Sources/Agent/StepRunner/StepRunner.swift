@@ -272,7 +272,7 @@ final class StepRunner {
             paths: core.paths, boxedBook: core.boxedBook, boxedPosts: core.boxedPosts, boxedParked: core.boxedParked,
             portraits: portraits.reports,
             transfers: requests.figures, requestCount: requests.count,
-            context: ReportContext(traits: parts.remote.traits, remoteProtocol: parts.remoteProtocol, now: now.wall),
+            context: ReportContext(remoteProtocol: parts.remoteProtocol, now: now.wall),
             now: now.monotonic)
     }
 

@@ -121,11 +121,6 @@ struct Upload: Equatable, Sendable {
 
     /// The number of bytes that the server acknowledged.
     var acknowledgedBytes: UInt64 {
-        let plan = record.plan
-        guard plan.count > 0 else { return 0 }
-        let full = UInt64(acknowledged.count) * UInt64(plan.fragmentSize)
-        let last = plan.range(of: plan.count - 1)
-        let short = UInt64(plan.fragmentSize) - UInt64(last.count)
-        return min(plan.size, (acknowledged.contains(plan.count - 1) ? full - short : full) + UInt64(partial))
+        min(record.plan.size, record.plan.bytes(in: acknowledged) + UInt64(partial))
     }
 }

@@ -2,10 +2,8 @@
 public struct UploadView: Equatable, Sendable {
     /// The visible state of the path.
     public var state: FileState
-    /// The number of fragments.
-    public var fragmentsTotal: Int
-    /// The number of fragments that the server acknowledged.
-    public var fragmentsFinished: Int
+    /// The fragments and those that the server acknowledged.
+    public var fragments: FragmentProgress
     /// The number of bytes that the server acknowledged.
     public var acknowledgedBytes: UInt64
     /// The server's id for the upload.
@@ -59,9 +57,11 @@ extension UploadMachine {
     }
 
     private func view(of upload: Upload, for waiter: Upload.Waiter) -> UploadView {
+        let bytes = upload.acknowledgedBytes
         var view = UploadView(
-            state: .queued, fragmentsTotal: upload.record.plan.count, fragmentsFinished: upload.acknowledged.count,
-            acknowledgedBytes: upload.acknowledgedBytes, remoteID: upload.record.remoteID,
+            state: .queued,
+            fragments: FragmentProgress(upload.record.plan, acknowledged: upload.acknowledged, bytes: bytes),
+            acknowledgedBytes: bytes, remoteID: upload.record.remoteID,
             attempts: upload.record.attempts, nextAttemptAt: nil, error: nil, joinedLater: waiter.joinedLater)
         show(upload, in: &view)
         if waiter.paused || allPaused {

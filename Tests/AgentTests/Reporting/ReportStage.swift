@@ -61,7 +61,7 @@ struct ReportStage {
         ReportWorld(
             paths: paths, boxedBook: Boxed(book), boxedPosts: Boxed(posts), boxedParked: Boxed(parked),
             portraits: portraits, transfers: transfers, requestCount: 0,
-            context: ReportContext(traits: RemoteTraits(batch: 50, lookahead: 50), remoteProtocol: "test", now: clock.now.wall),
+            context: ReportContext(remoteProtocol: "test", now: clock.now.wall),
             now: clock.now.monotonic)
     }
 

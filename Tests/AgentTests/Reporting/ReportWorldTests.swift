@@ -244,4 +244,20 @@ struct PostReportTests {
         #expect(report?.directory == target.parent)
         #expect(report?.files.map(\.path) == [target])
     }
+
+    @Test("counts fragments of 512 KiB, also of an upload that was sent in larger parts")
+    mutating func largeParts() throws {
+        let done = stage.world.report(of: try stage.record("a", .done))
+        #expect(done.fragments == .init(total: 2, finished: 2))
+        let record = try stage.add("b", .queued, account: "anna")
+        stage.parked.add(record, of: "anna")
+        let plan = FragmentPlan(size: 20 << 20, fragmentSize: 5 << 20)
+        let upload = UploadRecord(
+            key: try #require(record.key), seal: ContentSeal(size: 20 << 20, digest: 1), plan: plan,
+            scope: RemoteScope("s3 http://127.0.0.1 anna"), order: 1)
+        _ = stage.parked.add(ParkedUploads.Entry(record: upload, acknowledged: FragmentSet(prefix: 1)))
+        let report = stage.world.report(of: record)
+        #expect(report.fragments == .init(total: 40, finished: 10))
+        #expect(report.progress == 0.25)
+    }
 }

@@ -116,7 +116,8 @@ struct RestingDropsTests {
         var active = PathMap<DropRecord>()
         for record in records.prefix(4) { active[record.path] = record }
         let backlog = UploadView(
-            state: .queued, fragmentsTotal: 1, fragmentsFinished: 0, acknowledgedBytes: 0, remoteID: nil, attempts: 0,
+            state: .queued, fragments: FragmentProgress(FragmentPlan(size: 1), acknowledged: FragmentSet(), bytes: 0),
+            acknowledgedBytes: 0, remoteID: nil, attempts: 0,
             nextAttemptAt: nil, error: nil, joinedLater: false)
         let resting = RestingDrops(stage.ledger, unsaved: Unsaved(), active: active, backlog: backlog)
         let reports = resting.reports(ListQuery(atMost: 2), stage.world.context).reports
@@ -203,7 +204,9 @@ private struct History {
             let states: [FileState?] = [nil, .queued, .waiting, .paused, .signedOut]
             backlog = states[Int.random(in: 0..<states.count, using: &random)].map {
                 UploadView(
-                    state: $0, fragmentsTotal: 1, fragmentsFinished: 0, acknowledgedBytes: 0, remoteID: nil,
+                    state: $0,
+                    fragments: FragmentProgress(FragmentPlan(size: 1), acknowledged: FragmentSet(), bytes: 0),
+                    acknowledgedBytes: 0, remoteID: nil,
                     attempts: 0, nextAttemptAt: nil, error: nil, joinedLater: false)
             }
         }

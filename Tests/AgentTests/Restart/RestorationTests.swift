@@ -147,7 +147,7 @@ struct RestorationTests {
             AcknowledgementLog.Entry(fragment: 1, of: record), AcknowledgementLog.Entry(fragment: 0, of: former),
         ])
         let found = try await restore(lastRun + [.drop(drop("a", .queued, key)), .upload(record)])
-        #expect(found.core.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
+        #expect(found.core.machine.view(of: key, from: try path("a"))?.fragments.finished == 1)
         guard case .fragments(key, _)? = found.writes.first, found.writes.count == 1 else {
             Issue.record("\(found.writes)")
             return
@@ -236,7 +236,7 @@ struct RestorationTests {
         #expect(parking.core.parked.entry(for: try path("a"))?.acknowledged.count == 1)
         acknowledgements.clear()
         let back = try await restore(parking.writes)
-        #expect(back.core.machine.view(of: key, from: try path("a"))?.fragmentsFinished == 1)
+        #expect(back.core.machine.view(of: key, from: try path("a"))?.fragments.finished == 1)
     }
 
     @Test("drops a parked upload that no path waits for")

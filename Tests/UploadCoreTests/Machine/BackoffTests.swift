@@ -59,7 +59,7 @@ struct PauseTests {
         bench.run(for: .seconds(1201)) { _ in .failure(.unauthorized) }
         #expect((9...11).contains(bench.begun.count - before))
         #expect(bench.state(content(1).key, "f1") == .signedOut)
-        #expect(bench.view(content(1).key, "f1")?.fragmentsFinished == 1)
+        #expect(bench.view(content(1).key, "f1")?.fragments.finished == 1)
         #expect(bench.trouble == [.signedOut])
         bench.tell(.credentialsChanged)
         bench.run()

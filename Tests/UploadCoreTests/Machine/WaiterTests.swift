@@ -99,7 +99,7 @@ struct WaiterTests {
         bench.tell(.setPaused("a", one.key, true))
         let actions = bench.tell(Reply.success.events(for: old))
         #expect(actions.isEmpty)
-        #expect(bench.view()?.fragmentsFinished == 0)
+        #expect(bench.view()?.fragments.finished == 0)
     }
 
     @Test("a batch continues when one of its uploads leaves")

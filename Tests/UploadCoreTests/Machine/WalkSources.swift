@@ -94,7 +94,7 @@ extension Walk {
             else {
                 continue
             }
-            if view.fragmentsFinished < view.fragmentsTotal { fail("asked about while \(key) is not complete") }
+            if view.fragments.finished < view.fragments.total { fail("asked about while \(key) is not complete") }
         }
     }
 }

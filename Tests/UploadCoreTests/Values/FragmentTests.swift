@@ -29,6 +29,21 @@ struct FragmentTests {
         #expect(FragmentPlan(size: 5, fragmentSize: 0).count == 5)
     }
 
+    @Test(
+        "are reported in units of 512 KiB, whatever the plan",
+        arguments: [
+            (fragmentSize: 512 << 10, acknowledged: [0], finished: 1), (512 << 10, [24], 1), (512 << 10, [0, 24], 2),
+            (5 << 20, [0], 10), (5 << 20, [0, 1], 20), (5 << 20, [2], 4), (5 << 20, [0, 1, 2], 25), (5 << 20, [], 0),
+        ] as [(UInt32, [Int], Int)])
+    func progress(fragmentSize: UInt32, acknowledged: [Int], finished: Int) {
+        // 24 fragments of 512 KiB and one byte.
+        let plan = FragmentPlan(size: 24 * Self.size + 1, fragmentSize: fragmentSize)
+        var set = FragmentSet()
+        for index in acknowledged { set.insert(index) }
+        let progress = FragmentProgress(plan, acknowledged: set, bytes: plan.bytes(in: set))
+        #expect(progress.total == 25 && progress.finished == finished)
+    }
+
     @Test("are counted correctly up to 64 Gi fragments of 512 KiB")
     func large() {
         let plan = FragmentPlan(size: 64 << 30)

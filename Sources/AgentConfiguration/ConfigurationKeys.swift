@@ -84,7 +84,8 @@ extension ConfigurationKey {
         ),
         ConfigurationKey(
             "upload.fragment_size", \.upload.fragmentSize, .size(65_536...(64 << 20)),
-            "size of a fragment; `filesection` allows only `512KiB`; a started upload keeps its size"),
+            "size of a fragment, a multiple of `512KiB`; `filesection` allows only `512KiB`; a started upload keeps its size"
+        ),
         ConfigurationKey(
             "upload.retry_interval", \.upload.retryInterval, .duration(.seconds(1)...day), live: true,
             "longest pause between two attempts"),

@@ -1,4 +1,5 @@
 import AgentSupport
+import UploadCore
 
 extension Configuration {
     /// A contradiction between keys that are valid on their own.
@@ -37,8 +38,12 @@ extension Configuration {
             "portrait.folder", "intake.move_to",
             reason: "portrait.folder and intake.move_to must be different directories, neither inside the other")
         check(
-            remote.protocol != .filesection || upload.fragmentSize == 512 << 10, "upload.fragment_size",
+            remote.protocol != .filesection || upload.fragmentSize == UInt64(FragmentPlan.sectionSize),
+            "upload.fragment_size",
             reason: "must be \"512KiB\" with protocol \"filesection\", is \"\(Units.spell(upload.fragmentSize))\"")
+        check(
+            upload.fragmentSize % UInt64(ContentSeal.blockSize) == 0, "upload.fragment_size",
+            reason: "must be a multiple of 512KiB, is \"\(Units.spell(upload.fragmentSize))\"")
         check(
             remote.protocol != .s3 || remote.bucket != nil, "remote.bucket", "remote.protocol",
             reason: "protocol \"s3\" needs a bucket; set remote.bucket")

@@ -1,4 +1,5 @@
 import CXXHash
+import UploadCore
 
 /// The secret key of block digests. Created at first start and stored in the ledger; never leaves the machine.
 public final class DigestSecret: Sendable {
@@ -42,9 +43,8 @@ private final class SendableBuffer: @unchecked Sendable {
 /// Hashing records one digest per block of 512 KiB. Sending computes the digest again and compares. Bytes that changed
 /// in between, even with all times restored, are thus never sent as part of the old content.
 public final class BlockDigester {
-    /// The number of bytes in a block: the fragment size of the fileSection protocol. Other protocols use multiples of
-    /// it.
-    public static let blockSize = 512 * 1024
+    /// The number of bytes in a block. Says nothing about the size of a fragment, which is a multiple.
+    public static let blockSize = Int(ContentSeal.blockSize)
 
     private let secret: DigestSecret
     private let state: OpaquePointer?

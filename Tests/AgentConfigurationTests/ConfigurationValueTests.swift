@@ -174,6 +174,10 @@ import Testing
             "upload.fragment_size = \"1MiB\"",
             "1: upload.fragment_size: must be \"512KiB\" with protocol \"filesection\", is \"1MiB\""
         ),
+        (
+            "upload.fragment_size = \"768KiB\"\nremote.protocol = \"tus\"",
+            "1: upload.fragment_size: must be a multiple of 512KiB, is \"768KiB\""
+        ),
         ("remote.protocol = \"s3\"", "1: remote.protocol: protocol \"s3\" needs a bucket"),
     ])
     func `keys at odds with each other are refused`(text: String, message: String) throws {

@@ -216,7 +216,7 @@ final class RequestRunner {
         of key: ContentKey, _ range: Range<UInt64>, _ uploads: UploadFacts
     ) throws(SourceProblem) -> FragmentReader {
         let source = try openFiles.source(of: key, uploads)
-        let blockSize = UInt64(FragmentPlan.sectionSize)
+        let blockSize = UInt64(BlockDigester.blockSize)
         let first = Int(range.lowerBound / blockSize)
         let last = Int((range.upperBound + blockSize - 1) / blockSize)
         var digests: [UInt64] = []

@@ -42,7 +42,7 @@ public struct RemoteTraits: Equatable, Sendable {
     public var inOrder: Bool
     /// Whether to ask the server how much it has before sending after an interruption (tus).
     public var asksBeforeResuming: Bool
-    /// The default size of a fragment in bytes, a multiple of 512 KiB.
+    /// The default size of a fragment in bytes, a multiple of `ContentSeal.blockSize`; rounded up to one.
     public var fragmentSize: UInt32
     /// The maximum number of fragments per upload; fragments grow to respect it (S3: 10,000). Nil for no limit.
     public var maximumFragments: Int?
@@ -56,7 +56,9 @@ public struct RemoteTraits: Equatable, Sendable {
         self.lookahead = lookahead
         self.inOrder = inOrder
         self.asksBeforeResuming = asksBeforeResuming
-        self.fragmentSize = fragmentSize
+        // A fragment is checked while it is sent, so it must not end within a block.
+        let block = ContentSeal.blockSize
+        self.fragmentSize = max(1, fragmentSize / block + (fragmentSize % block == 0 ? 0 : 1)) * block
         self.maximumFragments = maximumFragments
     }
 

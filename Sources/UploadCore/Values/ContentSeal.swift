@@ -4,6 +4,10 @@
 /// MD5 alone is forgeable. The digest covers the keyed digests of all blocks. Its secret never leaves the machine, so
 /// nobody can prepare two files with the same seal.
 public struct ContentSeal: Hashable, Sendable {
+    /// The number of bytes in a block with a digest of its own. Fragments of every protocol are whole blocks, except for
+    /// the last.
+    public static let blockSize: UInt32 = 512 << 10
+
     /// The size of the content in bytes.
     public var size: UInt64
     /// Keyed XXH3 over the list of keyed block digests.

@@ -44,6 +44,16 @@ struct FragmentTests {
         #expect(progress.total == 25 && progress.finished == finished)
     }
 
+    @Test(
+        "consist of whole blocks, whatever a protocol asks for", arguments: [(1, 1), (512 << 10, 1), (5_000_000, 10)])
+    func wholeBlocks(asked: UInt32, blocks: UInt32) {
+        let traits = RemoteTraits(batch: 1, fragmentSize: asked, maximumFragments: 10_000)
+        for size in [0, 1, 5 << 20, 64 << 30] as [UInt64] {
+            #expect(traits.plan(for: size).fragmentSize % ContentSeal.blockSize == 0)
+        }
+        #expect(traits.fragmentSize == blocks * ContentSeal.blockSize)
+    }
+
     @Test("are counted correctly up to 64 Gi fragments of 512 KiB")
     func large() {
         let plan = FragmentPlan(size: 64 << 30)

@@ -96,7 +96,7 @@ extension UploadMachine {
     }
 
     /// How far the machine exceeds its window before it shrinks. Most events then need not look for uploads to leave.
-    private var slack: Int { max(1, window / 4) }
+    var slack: Int { max(1, window / 4) }
 
     /// Whether the ledger alone may hold an upload: its record is stored, and nothing has begun.
     private func mayLeave(_ upload: Upload) -> Bool {

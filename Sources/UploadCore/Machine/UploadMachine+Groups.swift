@@ -12,12 +12,15 @@ extension UploadMachine {
 
     mutating func gather(_ source: String, _ keys: [ContentKey]) {
         guard traits.batch > 1 else { return }
-        let touched = groups.members(of: source) + keys
+        let former = groups.members(of: source)
+        let touched = former + keys
         let live = Set(
             keys.compactMap { groups.name(of: $0) }.filter { name in
                 groups.members(of: name).contains { uploads[$0] != nil }
             })
         groups.set(source, to: keys, live: live)
+        // Former members may be left to the ledger now.
+        if !Set(keys).isSuperset(of: former) { shrinkAbove = window + slack }
         // Members that waited for their former group get another turn.
         for key in touched { enqueue(key) }
     }

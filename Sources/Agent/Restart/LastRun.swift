@@ -17,7 +17,7 @@ struct LastRun {
     ///
     /// - Parameters:
     ///   - account: the account of this run.
-    ///   - server: the server in the scope of this run.
+    ///   - server: protocol and server of this run (`RemoteScope.place`).
     init(_ ledger: Ledger, account: Account, server: String) throws(LedgerError) {
         let own = LedgerSetting.server + "/" + account.name
         let last = try ledger.setting(Account.setting).flatMap { String(validating: $0, as: UTF8.self) }

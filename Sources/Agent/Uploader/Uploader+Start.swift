@@ -21,7 +21,7 @@ extension Uploader {
         runner.reconsider = reconsider
         perform([.recoverHeldFiles])
         let settings = try RestoredSettings(
-            parts.ledger, account: parts.session.account, server: parts.remote.scope.server,
+            parts.ledger, account: parts.session.account, server: parts.remote.scope.place,
             rules: parts.rules.fingerprint, portraitFolder: core.book.rules.portraitFolder,
             hasPauseMark: parts.pauseMark?.isSet == true)
         status.problems[.ledgerLost] = settings.recoveryNotice

@@ -31,7 +31,7 @@ public final class FileSectionRemote: Remote {
     ///   - credentials: supplies the token of each request.
     public init(url: String, account: String, transport: any HTTPTransport, credentials: any CredentialSource) {
         base = url
-        scope = RemoteScope(protocolName: "filesection", url: url, account: account)
+        scope = RemoteScope(protocolName: "filesection", server: url, account: account)
         self.transport = transport
         self.credentials = credentials
     }

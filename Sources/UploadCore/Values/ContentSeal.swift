@@ -19,35 +19,3 @@ public struct ContentSeal: Hashable, Sendable {
         self.digest = digest
     }
 }
-
-/// Names the server and the account of uploads and confirmations. After a change of either, uploads start over.
-///
-/// The ledger stores `description`. Example: `filesection https://example.org mary ann` is the server `filesection
-/// https://example.org` and the account `mary ann`.
-public struct RemoteScope: Hashable, Sendable, CustomStringConvertible {
-    /// Protocol and URL, separated by one space.
-    public let server: String
-    /// The account that owns the uploads. May contain spaces.
-    public let account: String
-
-    /// Creates a scope from a server and an account.
-    ///
-    /// - Parameters:
-    ///   - protocolName: a word, as in `remote.protocol`.
-    ///   - url: the server's address, without spaces.
-    ///   - account: the user's account.
-    public init(protocolName: String, url: String, account: String) {
-        server = "\(protocolName) \(url)"
-        self.account = account
-    }
-
-    /// Parses a scope written by ``description``.
-    public init(_ description: String) {
-        let words = description.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)
-        server = words.prefix(2).joined(separator: " ")
-        account = words.count > 2 ? String(words[2]) : ""
-    }
-
-    /// Server and account in one line.
-    public var description: String { account.isEmpty ? server : "\(server) \(account)" }
-}

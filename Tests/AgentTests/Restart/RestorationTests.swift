@@ -54,7 +54,7 @@ struct RestorationTests {
             sources, rules: book,
             machine: UploadMachine(limits: limits, traits: ScriptedRemote().traits, scope: scope, seed: 1, window: 100))
         var restoration = try Restoration(
-            core, try settings(account, server: scope.server, rules: rules), acknowledgements: acknowledgements,
+            core, try settings(account, server: scope.place, rules: rules), acknowledgements: acknowledgements,
             now: clock.now)
         restoration.restoreDrops()
         try restoration.restoreUploads()
@@ -72,7 +72,7 @@ struct RestorationTests {
         let store = SessionStore(stateDirectory: place.path("state"))
         return try RestoredSettings(
             ledger, account: Account(name: account, session: store, change: {}),
-            server: server ?? scope(account).server, rules: rules.fingerprint,
+            server: server ?? scope(account).place, rules: rules.fingerprint,
             portraitFolder: RelativePath(portraitFolder), hasPauseMark: hasPauseMark)
     }
 

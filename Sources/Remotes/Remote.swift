@@ -46,12 +46,13 @@ public protocol Remote: Sendable {
     ///
     /// - Returns: a receipt that the server requires in `finish` (S3: the ETag); nil if the protocol has no receipts.
     /// - Throws: `.source` if the bytes changed since hashing or cannot be read; the server then has no complete
-    ///   fragment.
+    ///   fragment. `.outOfStep` if an in-order server's offset is not the fragment's start plus `skip`.
     func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String?
 
     /// Asks whether fully acknowledged uploads are finished; at most `traits.batch` of them.
     ///
-    /// Idempotent: asking again after a lost reply must give the same answer.
+    /// Idempotent: asking again after a lost reply must give the same answer. An in-order server that lacks bytes is
+    /// `.outOfStep`.
     ///
     /// - Returns: one result for each upload, in order.
     func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>]
@@ -134,6 +135,8 @@ public struct OutgoingFragment: Sendable {
     var skip: UInt32
     /// The fragment's bytes, checked while they are read.
     var body: any BodySource
+    /// The bytes that the server still lacks: `body` without its first `skip` bytes.
+    var rest: any BodySource { skip == 0 ? body : SkippingBody(body, skip: UInt64(skip)) }
     /// Receives from time to time the number of bytes acknowledged by the other end of the connection, framing
     /// included. For display only, since the server has not confirmed these bytes. Must not block.
     var onProgress: (@Sendable (UInt64) -> Void)?

@@ -21,6 +21,8 @@ final class FakeSectionServer: SourceConformanceServer {
         var posts: [String: Int] = [:]
         var lastID = 42
         var losesReply = false
+        /// Whether the connection breaks before the server has the next fragment.
+        var cutsFragment = false
     }
 
     /// The state, shared with the transport's script.
@@ -45,6 +47,8 @@ final class FakeSectionServer: SourceConformanceServer {
 
     func loseNextReply() { state.value.withLock { $0.losesReply = true } }
 
+    func cutNextFragment(after bytes: Int) { state.value.withLock { $0.cutsFragment = true } }
+
     func forgetEverything() { state.value.withLock { $0.open = [:] } }
 
     func holds(_ content: TestContent) -> Bool {
@@ -57,6 +61,10 @@ final class FakeSectionServer: SourceConformanceServer {
 
     private static func take(_ request: SeenRequest, _ state: Shared) -> Result<HTTPReply, TransportError> {
         state.value.withLock { state in
+            if request.endpoint == "upload.do", state.cutsFragment {
+                state.cutsFragment = false
+                return .failure(.reset("the connection broke"))
+            }
             let reply = answer(request, &state)
             defer { state.losesReply = false }
             return state.losesReply ? .failure(.reset("the reply was lost")) : .success(reply)

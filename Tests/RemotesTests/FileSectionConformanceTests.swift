@@ -24,6 +24,9 @@ struct FileSectionConformanceTests {
     @Test("every reply may be lost")
     func lostReplies() async throws { try await conformance().survivesLostReplies() }
 
+    @Test("a fragment that the connection cut off is sent again")
+    func middle() async throws { try await conformance().continuesInTheMiddleOfAFragment() }
+
     @Test("wrong bytes never complete")
     func wrongBytes() async throws { try await conformance().neverCompletesWrongBytes() }
 }

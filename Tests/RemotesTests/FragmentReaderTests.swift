@@ -2,6 +2,7 @@ import Digests
 import Foundation
 import Remotes
 import Testing
+import Transport
 import UploadCore
 
 @Suite("Reading a fragment while it is sent")
@@ -9,7 +10,7 @@ struct FragmentReaderTests {
     private static let block = BlockDigester.blockSize
 
     /// Reads to the end in pieces, like a transport.
-    private func readAll(_ reader: FragmentReader, pieces: Int = 100_000) throws -> [UInt8] {
+    private func readAll(_ reader: any BodySource, pieces: Int = 100_000) throws -> [UInt8] {
         var all: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: pieces)
         while true {
@@ -79,5 +80,25 @@ struct FragmentReaderTests {
         #expect(try readAll(reader) == Array(content.bytes[..<Self.block]))
         reader.rewind()
         #expect(try readAll(reader).count == Self.block)
+    }
+
+    @Test("the rest of a fragment is read without its first bytes", arguments: [0, 1, 100_000, 524_288, 600_000])
+    func rest(skip: Int) throws {
+        let content = try TestContent(1, size: Self.block + 10, fragmentSize: UInt32(2 * Self.block))
+        let body = SkippingBody(try content.reader(of: 0), skip: UInt64(skip))
+        let expected = Array(content.bytes.dropFirst(skip))
+        #expect(body.length == UInt64(expected.count))
+        for _ in 0..<2 {
+            #expect(try readAll(body) == expected)
+            try body.rewind()
+        }
+    }
+
+    @Test("a change within the skipped bytes is noticed")
+    func changedSkippedByte() throws {
+        let content = try TestContent(1, size: Self.block + 10, fragmentSize: UInt32(2 * Self.block))
+        try content.flip(at: 5)
+        let body = SkippingBody(try content.reader(of: 0), skip: 100_000)
+        #expect(throws: SourceProblem(path: content.path, kind: .changed)) { try readAll(body) }
     }
 }

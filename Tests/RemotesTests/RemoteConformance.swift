@@ -8,6 +8,8 @@ protocol ConformanceServer: Sendable {
     var remote: any Remote { get }
     /// Makes the server process the next request and lose the reply.
     func loseNextReply()
+    /// Makes the connection break after this many bytes of the next fragment. An in-order server keeps them, or fewer.
+    func cutNextFragment(after bytes: Int)
     /// Makes the server forget every unfinished upload.
     func forgetEverything()
     /// Whether the server has the whole content, byte by byte.
@@ -141,6 +143,47 @@ struct RemoteConformance {
         }
         guard case .confirmed = try await finish(upload) else { throw Unexpected("not confirmed") }
         #expect(server.holds(content))
+    }
+
+    /// The connection breaks in the middle of a fragment. An in-order server keeps the part, and the rest follows.
+    func continuesInTheMiddleOfAFragment() async throws {
+        let content = try content()
+        let id = try await register(content)
+        var receipts: [Int: String] = [:]
+        for index in order(content.plan.count) {
+            var skip: UInt32 = 0
+            if index == 1 {
+                server.cutNextFragment(after: 100_000)
+                await #expect(throws: RemoteFailure.self) { try await remote.send(content.fragment(1, id: id)) }
+                if remote.traits.inOrder { skip = try await partOfFragment(1, content, id) }
+            }
+            receipts[index] = try await remote.send(content.fragment(index, id: id, skip: skip))
+        }
+        guard case .confirmed = try await finish(content.upload(id, receipts: receipts)) else {
+            throw Unexpected("not confirmed")
+        }
+        #expect(server.holds(content))
+    }
+
+    /// Returns how many bytes of a fragment the server has. Checks that the server refuses to take these again.
+    private func partOfFragment(_ index: Int, _ content: TestContent, _ id: String) async throws -> UInt32 {
+        let range = content.plan.range(of: index)
+        guard case .offset(let offset) = try await remote.resume(content.upload(id)), range.contains(offset) else {
+            throw Unexpected("no offset within the fragment")
+        }
+        let skip = UInt32(offset - range.lowerBound)
+        if skip == 0 { return 0 }
+        guard case .failure(.outOfStep) = await remote.finish([content.upload(id)]).first else {
+            throw Unexpected("an incomplete upload is out of step")
+        }
+        let again = try content.fragment(index, id: id)
+        do throws(RemoteFailure) {
+            _ = try await remote.send(again)
+            throw .cancelled
+        } catch {
+            guard case .outOfStep = error else { throw Unexpected("the start of a fragment again: \(error)") }
+        }
+        return skip
     }
 
     func neverCompletesWrongBytes() async throws {

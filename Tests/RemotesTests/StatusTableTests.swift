@@ -1,8 +1,9 @@
 import HTTPTypes
-import Remotes
 import Testing
 import Transport
 import UploadCore
+
+@testable import Remotes
 
 /// Checks the whole table of contract section 4: every status in every reply of the protocol.
 @Suite("Every request judges every reply")
@@ -73,6 +74,26 @@ struct StatusTableTests {
     func garbage(request: Request, body: String) async throws {
         #expect(try await judgement(of: request, HTTPReply(status: 200, body: Array(body.utf8))) == .temporary)
     }
+}
+
+@Suite("The table of HTTP statuses")
+struct StatusMeaningTests {
+    @Test("gives each status a meaning of its own only where a protocol has exceptions")
+    func exceptions() {
+        let usual = StatusTable()
+        let tus = StatusTable(exceptions: [409: .outOfStep, 423: .busyUpload])
+        for status in 0...1000 {
+            let meaning = usual[status]
+            #expect(meaning != .outOfStep && meaning != .busyUpload)
+            #expect(tus[status] == (status == 409 ? .outOfStep : status == 423 ? .busyUpload : meaning))
+        }
+        #expect(tus[409].failure("m", retryAfter: nil) == .outOfStep(error("out_of_step")))
+        #expect(
+            tus[423].failure("m", retryAfter: .seconds(3))
+                == .busyUpload(error("server_busy"), retryAfter: .seconds(3)))
+    }
+
+    private func error(_ code: String) -> FileError { FileError(code: code, message: "m", retryable: true) }
 }
 
 extension Result where Failure == RemoteFailure {

@@ -28,6 +28,9 @@ struct ReplyJudge {
         var data: Ids?
     }
 
+    /// The protocol has no exceptions.
+    private static let statuses = StatusTable()
+
     /// The request's endpoint, for messages.
     let endpoint: String
     let subject: Subject
@@ -134,38 +137,23 @@ struct ReplyJudge {
                 + "remote.url"
             : "\(endpoint): the server answered \(status)\(said)"
         let retryAfter = RetryAfter.duration(in: reply.headers)
-        func temporary(_ code: String, _ outlook: Outlook = .trouble) -> RemoteFailure {
-            .temporary(
-                FileError(code: code, message: message, retryable: true), retryAfter: retryAfter, outlook: outlook)
-        }
-        switch status {
-        case 403 where namesOneFile(reply):
+        if status == 403, namesOneFile(reply) {
             return .permanent(FileError(code: "forbidden", message: message, retryable: false))
-        case 401, 403:
-            return .signedOut(FileError(code: "signed_out", message: message, retryable: true))
-        case 404, 410:
-            return subject == .knownIDs ? .forgotten : temporary("wrong_url", .lasting)
-        case 405 where subject == .noID:
-            return temporary("wrong_url", .lasting)
-        case 507:
-            return temporary("server_full", .lasting)
-        case 408, 425, 429:
-            return temporary("server_busy")
-        case 300...399:
-            return redirected(reply)
-        case 511:
+        }
+        let wrongURL = RemoteFailure.temporary(
+            FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+        let meaning = Self.statuses[status]
+        switch meaning {
+        case .unknown where subject == .knownIDs: return .forgotten
+        case .unknown: return wrongURL
+        case .wrongMethod where subject == .noID: return wrongURL
+        case .redirect: return redirected(reply)
+        case .loginRequired:
             return .portal(endpoint, "the network requires a login (511)", retryAfter: retryAfter)
-        case 407:
-            return temporary("bad_reply")
-        case 400...499, 501, 505:
+        case .wrongMethod, .refused:
             if envelope == nil, !WebPage.isBlank(reply) { return foreign(reply, retryAfter) }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
-        case 502, 503, 504:
-            return temporary("server_error", .away)
-        case 500...599:
-            return temporary("server_error")
-        default:
-            return temporary("bad_reply")
+        default: return meaning.failure(message, retryAfter: retryAfter) ?? badReply("unexpected status \(status)")
         }
     }
 

@@ -109,7 +109,10 @@ let package = Package(
             ]),
         room(
             "Session",
-            ["AgentConfiguration", "CLinux", "Ledger", "LinuxSystem", "Remotes", "UploadCore", systemPackage]),
+            [
+                "AgentConfiguration", "CLinux", "Ledger", "LinuxSystem", "Remotes", "Transport", "UploadCore",
+                systemPackage,
+            ]),
         room(
             "Intake",
             ["AgentConfiguration", "CLinux", "Digests", "LinuxSystem", "MediaTools", "UploadCore", systemPackage]),
@@ -220,12 +223,17 @@ let package = Package(
         tests("TransportTests", ["TestSupport", "Transport", "URLs", httpTypes]),
         tests(
             "RemotesTests",
-            ["Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "UploadCore", httpTypes, systemPackage]),
+            [
+                "Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "URLs", "UploadCore", httpTypes,
+                systemPackage,
+            ]),
         tests("AgentSupportTests", ["AgentSupport", "TestSupport", "UploadCore"]),
         tests(
             "AgentConfigurationTests",
             ["AgentConfiguration", "AgentSupport", "PictureJobs", "TestSupport"]),
-        tests("SessionTests", ["AgentConfiguration", "LinuxSystem", "Session", "TestSupport"]),
+        tests(
+            "SessionTests",
+            ["AgentConfiguration", "LinuxSystem", "Remotes", "Session", "TestSupport", "Transport", "UploadCore"]),
         tests(
             "IntakeTests",
             [

@@ -77,9 +77,10 @@ struct RunningAgent: Service {
             change: { end.raise(.accountChanged) })
         session = SessionKeeper(
             credentials, account: account, mayTravel: configuration.remote.allowsToken)
-        let remote = FileSectionRemote(
-            url: configuration.remote.url, account: account.name, transport: transport,
-            credentials: session)
+        let factory = RemoteFactory(configuration.remote)
+        guard let remote = factory.remote(account: account.name, transport: transport, credentials: session) else {
+            throw AgentFailure.configuration(configuration.startRefusal() ?? "remote.protocol is not built yet")
+        }
         let clock = SystemClocks()
         let events = EventHub(clock: clock)
         let files = OutboxFiles(outbox)

@@ -1,4 +1,5 @@
 package import AgentConfiguration
+import Session
 
 /// Whether the server accepts a token, for `outbox login`. Summarises the judgement of `doctor` (`ServerFacts`) in
 /// one line.
@@ -27,9 +28,9 @@ package struct TokenVerdict: Equatable, Sendable {
     package static func ask(
         _ configuration: Configuration, token: String, version: String
     ) async -> TokenVerdict? {
-        guard configuration.remote.protocol == .filesection else { return nil }
+        guard let probe = RemoteFactory(configuration.remote).probe else { return nil }
         let question = ServerQuestion(
-            remote: configuration.remote, token: token, version: version, limit: patience)
+            probe: probe, remote: configuration.remote, token: token, version: version, limit: patience)
         return await TokenVerdict(
             ServerFacts(url: configuration.remote.url, outcome: question.ask().outcome, tokenSource: .login))
     }

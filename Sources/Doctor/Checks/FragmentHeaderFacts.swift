@@ -10,9 +10,6 @@ struct FragmentHeaderFacts: Equatable, Sendable {
     /// The answer to the same request without the header; nil if not sent.
     var without: ServerFacts.Answer?
 
-    /// The id of the unknown upload. No server issues this id.
-    static let id = "outbox-doctor"
-
     private enum Verdict {
         case arrives, isDropped, seemsDropped
         /// Needs the answer to a request without the header.

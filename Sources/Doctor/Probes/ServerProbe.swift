@@ -2,6 +2,7 @@ package import AgentConfiguration
 import AgentSupport
 import Glibc
 import LinuxSystem
+import Remotes
 import Session
 import Transport
 import URLs
@@ -30,10 +31,10 @@ package struct ServerProbe: Sendable {
         }
         guard let connection = await Self.connection(to: configuration.remote) else { return found }
         found += connection.findings
-        guard connection.isConnected, configuration.remote.protocol == .filesection else {
+        guard connection.isConnected, let probe = RemoteFactory(configuration.remote).probe else {
             return found + clock(nil, address)
         }
-        return found + (await ask(address))
+        return found + (await ask(probe, address))
     }
 
     private func clock(_ date: String?, askedAt: Int64 = 0, _ address: WebAddress) -> [Finding] {
@@ -93,13 +94,13 @@ package struct ServerProbe: Sendable {
     // MARK: Answer
 
     /// Asks the server a question without side effects. If the server answers, also checks the fragment header.
-    private func ask(_ address: WebAddress) async -> [Finding] {
+    private func ask(_ probe: any RemoteProbe, _ address: WebAddress) async -> [Finding] {
         let credentials = Credentials(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
             stateDirectory: configuration.state)
         let found = await TimeLimit.run("doctor-token", Self.limit) { credentials.bearerToken() }
         let question = ServerQuestion(
-            remote: configuration.remote, token: found ?? nil, version: version, limit: Self.limit)
+            probe: probe, remote: configuration.remote, token: found ?? nil, version: version, limit: Self.limit)
         let answer = await question.ask()
         let askedAt = wallTimeMilliseconds() / 1000
         let facts = ServerFacts(

@@ -9,6 +9,8 @@ import URLs
 
 /// Sends the server requests without side effects. Removes the token from the answers' text.
 struct ServerQuestion: Sendable {
+    /// The requests of the protocol.
+    let probe: any RemoteProbe
     let remote: Configuration.Remote
     /// The token to send, if it may be sent to this server.
     let token: String?
@@ -25,11 +27,10 @@ struct ServerQuestion: Sendable {
 
     private var mask: TokenMask { TokenMask(token: token) }
 
-    /// Asks for the status of an empty list of files. This is the protocol's only question that names no file, so no
-    /// server has anything to change.
+    /// Asks the protocol's question without side effects.
     func ask() async -> Answer {
         let begun = bootTimeNanoseconds()
-        let result = await send("isFinish.do", type: "application/json", body: #"{"fileIds":[]}"#)
+        let result = await send(probe.question)
         let milliseconds = Int64((bootTimeNanoseconds() - begun) / 1_000_000)
         switch result {
         case .success(let reply):
@@ -46,32 +47,15 @@ struct ServerQuestion: Sendable {
     /// - Parameter withHeader: Whether the request has the header `file_block`.
     /// - Returns: nil without an answer.
     func sendFragment(withHeader: Bool) async -> ServerFacts.Answer? {
-        let id = FragmentHeaderFacts.id
-        let block = #"[{"id":"\#(id)","totalSize":1,"blockTotal":1,"blockNo":1}]"#
-        let body = """
-            --\(id)\r
-            Content-Disposition: form-data; name="sectionFile"; filename="\(id)-0.bin"\r
-            Content-Type: application/octet-stream\r
-            \r
-            x\r
-            --\(id)--\r
-
-            """
-        let result = await send(
-            "upload.do", type: "multipart/form-data; boundary=\(id)", body: body,
-            fileBlock: withHeader ? block : nil)
+        guard let fragment = try? probe.strayFragment(withHeader: withHeader) else { return nil }
+        let result = await send(fragment)
         guard case .success(let reply) = result else { return nil }
         return ServerFacts.Answer(reply, milliseconds: 0, mask: mask)
     }
 
-    private func send(
-        _ endpoint: String, type: String, body: String, fileBlock: String? = nil
-    ) async -> Result<HTTPReply, TransportError> {
-        var request = TransportRequest(
-            method: .post, url: remote.url + "/fileSection/" + endpoint, headers: [.contentType: type],
-            body: .bytes(Array(body.utf8)))
+    private func send(_ request: TransportRequest) async -> Result<HTTPReply, TransportError> {
+        var request = request
         do throws(TransportError) {
-            if let fileBlock { try request.headers.add("file_block", fileBlock) }
             if let token, remote.allowsToken { try request.headers.add("Authorization", "Bearer \(token)") }
         } catch {
             return .failure(error)

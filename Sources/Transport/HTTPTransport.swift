@@ -6,7 +6,8 @@ public protocol HTTPTransport: Sendable {
 
     /// Sends one request and waits for the reply, whatever its status.
     ///
-    /// Never follows redirects. Retries in one case only: if a re-used connection turns out to be dead before the
+    /// Sends credentials to the origin that they are for, and to no other (`TransportRequest.credentialsOrigin`). Never
+    /// follows redirects. Retries in one case only: if a re-used connection turns out to be dead before the
     /// first byte of the reply, the request is sent again on a new connection. Cancelling the task aborts the
     /// transfer.
     func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply

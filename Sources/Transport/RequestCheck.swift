@@ -11,6 +11,11 @@ enum RequestCheck {
         for name in framing where request.headers.contains(name) {
             throw .badRequest("the transport sets the header field \(name) itself")
         }
+        for name in secrets where request.headers.contains(name) {
+            guard let allowed = request.credentialsOrigin, WebOrigin(url) == allowed else {
+                throw .badRequest("\(name) may go to the configured server only, and the URL names another one")
+            }
+        }
         guard case .multipart(let parts) = request.body else { return url }
         guard !request.headers.contains(.contentType) else {
             throw .badRequest("the transport sets the header field Content-Type of a multipart body itself")
@@ -33,6 +38,10 @@ enum RequestCheck {
         }
         return url
     }
+
+    /// Fields that hold credentials.
+    private static let secrets: [HTTPField.Name] =
+        [.authorization, .cookie] + [HTTPField.Name("X-Amz-Security-Token")].compactMap(\.self)
 
     /// Fields about the request's end or the time of sending its body.
     private static let framing: [HTTPField.Name] = [.contentLength, .transferEncoding, .expect]

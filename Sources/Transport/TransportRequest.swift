@@ -1,4 +1,5 @@
 public import HTTPTypes
+package import URLs
 
 /// One HTTP request with its body and its limits.
 public struct TransportRequest: Sendable {
@@ -40,6 +41,10 @@ public struct TransportRequest: Sendable {
     /// which refuses a request with these fields as ``TransportError/badRequest(_:)``. No field can hold CR, LF or
     /// NUL: ``HTTPTypes/HTTPFields/add(_:_:)`` refuses such a value, `HTTPField` replaces the characters.
     public var headers: HTTPFields
+    /// The only origin that may get the request's credentials. Must be set if `headers` contain any, and must be the
+    /// origin of `url`; otherwise the transport refuses the request as ``TransportError/badRequest(_:)``. So a URL from a
+    /// reply of the server, such as a `Location`, leads no token to another server.
+    package var credentialsOrigin: WebOrigin?
     /// The request's body.
     public var body: Body
     /// Maximum size of the reply's body in bytes. A longer reply fails with ``TransportError/replyTooLong(_:)``, at

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import Transport
+import URLs
 import UploadCore
 
 @testable import Remotes
@@ -241,5 +242,19 @@ struct FileSectionRemoteTests {
         let other = FileSectionRemote(
             url: "https://host/base", account: "you", transport: transport, credentials: FixedToken(token: nil))
         #expect(remote(transport).scope != other.scope)
+    }
+
+    @Test("every request with a token names the configured origin as the only one that may get it")
+    func origin() async throws {
+        let transport = ScriptedTransport(data: "{}")
+        let content = try TestContent(1, size: 1000)
+        let remote = FileSectionRemote(
+            url: "https://host:1/base", account: "me", transport: transport, credentials: FixedToken(token: "secret"))
+        _ = await remote.register([content.description])
+        _ = try? await remote.send(content.fragment(0, id: "43"))
+        _ = await remote.finish([content.upload("43")])
+        try? await remote.remove(["43"])
+        #expect(transport.requests.count == 4)
+        #expect(transport.requests.allSatisfy { $0.origin == WebOrigin("https://host:1") })
     }
 }

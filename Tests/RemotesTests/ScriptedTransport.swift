@@ -3,6 +3,7 @@ import HTTPTypes
 import Remotes
 import Synchronization
 import Transport
+import URLs
 
 /// A request as a server sees it, with the whole body.
 struct SeenRequest: Sendable {
@@ -16,6 +17,8 @@ struct SeenRequest: Sendable {
     var method: String
     var url: String
     var headers: [String: String]
+    /// The origin that may get the request's credentials.
+    var origin: WebOrigin?
     var body: [UInt8] = []
     var parts: [Part] = []
 
@@ -49,7 +52,8 @@ final class ScriptedTransport: HTTPTransport {
     func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
         var seen = SeenRequest(
             method: request.method.rawValue, url: request.url,
-            headers: Dictionary(request.headers.map { ($0.name.rawName, $0.value) }) { $1 })
+            headers: Dictionary(request.headers.map { ($0.name.rawName, $0.value) }) { $1 },
+            origin: request.credentialsOrigin)
         do {
             switch request.body {
             case .none: break

@@ -2,6 +2,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 import Transport
+import URLs
 
 @Suite(.timeLimit(.minutes(2)))
 struct ExchangeTests {
@@ -26,6 +27,7 @@ struct ExchangeTests {
         try await withTransport(server, .init(userAgent: "outbox/1")) { transport in
             var request = TransportRequest.post(server.url, .stream(PatternBody(2 << 20)))
             try request.headers.add("Authorization", "Bearer t")
+            request.credentialsOrigin = WebOrigin(server.url)
             try request.headers.add("file_block", "[]")
             try request.headers.add("X-Empty", "")
             _ = try await transport.send(request)
@@ -96,6 +98,44 @@ struct ExchangeTests {
             #expect(reply.headers[.location] == "/elsewhere")
             #expect(server.requests.map(\.target) == ["/here"])
         }
+    }
+
+    @Test func `credentials reach only the origin that they are for`() async throws {
+        let configured = try ScriptedServer { _ in .json("{}") }
+        let other = try ScriptedServer { _ in .json("{}") }
+        try await withTransport(configured) { transport in
+            for name in ["Authorization", "Cookie", "X-Amz-Security-Token"] {
+                for origin in [WebOrigin(configured.url), nil] {
+                    var request = TransportRequest.get(other.url + "/upload/1")
+                    try request.headers.add(name, "secret")
+                    request.credentialsOrigin = origin
+                    let failed = request
+                    let error = await #expect(throws: TransportError.self) { try await transport.send(failed) }
+                    #expect(error?.kind == "badRequest" && error?.description.contains("secret") == false)
+                }
+            }
+            var request = TransportRequest.get(configured.url + "/upload/1")
+            try request.headers.add("Authorization", "secret")
+            request.credentialsOrigin = WebOrigin(configured.url)
+            _ = try await transport.send(request)
+            #expect(configured.requests.count == 1)
+        }
+        #expect(other.requests.isEmpty)
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308]) func `a redirect to another origin leads no credentials there`(
+        status: Int
+    ) async throws {
+        let other = try ScriptedServer { _ in .json("{}") }
+        let place = other.url + "/stolen"
+        let server = try ScriptedServer { _ in .response(status: status, headers: [("Location", place)]) }
+        try await withTransport(server) { transport in
+            var request = TransportRequest.post(server.url, .bytes([1]))
+            try request.headers.add("Authorization", "Bearer secret")
+            request.credentialsOrigin = WebOrigin(server.url)
+            #expect(try await transport.send(request).status == status)
+        }
+        #expect(other.requests.isEmpty)
     }
 
     @Test func `interim replies are skipped, with their fields`() async throws {

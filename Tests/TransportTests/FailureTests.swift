@@ -2,6 +2,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 import Transport
+import URLs
 
 @Suite(.timeLimit(.minutes(2)))
 struct FailureTests {
@@ -138,6 +139,7 @@ struct FailureTests {
             try request.headers.add("Authorization", "Bearer secret\n")
         }
         try request.headers.add("Authorization", "Bearer secret")
+        request.credentialsOrigin = WebOrigin(request.url)
         let failed = await failure(of: request, over: transport)
         #expect(refused?.description.contains("secret") == false)
         #expect(failed?.description.contains("secret") == false)

@@ -55,6 +55,7 @@ struct ServerQuestion: Sendable {
 
     private func send(_ request: TransportRequest) async -> Result<HTTPReply, TransportError> {
         var request = request
+        request.credentialsOrigin = WebOrigin(remote.url)
         do throws(TransportError) {
             if let token, remote.allowsToken { try request.headers.add("Authorization", "Bearer \(token)") }
         } catch {

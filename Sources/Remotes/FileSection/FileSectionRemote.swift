@@ -2,6 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 import Synchronization
 public import Transport
+import URLs
 public import UploadCore
 
 /// The fileSection protocol, see docs/protocol.md.
@@ -16,6 +17,7 @@ public final class FileSectionRemote: Remote {
     public var executor: (any TaskExecutor)? { transport.executor }
 
     let base: String
+    private let origin: WebOrigin?
     private let transport: any HTTPTransport
     private let credentials: any CredentialSource
     /// Hides the token last used.
@@ -31,6 +33,7 @@ public final class FileSectionRemote: Remote {
     ///   - credentials: supplies the token of each request.
     public init(url: String, account: String, transport: any HTTPTransport, credentials: any CredentialSource) {
         base = url
+        origin = WebOrigin(url)
         scope = RemoteScope(protocolName: "filesection", server: url, account: account)
         self.transport = transport
         self.credentials = credentials
@@ -144,6 +147,7 @@ public final class FileSectionRemote: Remote {
         _ request: TransportRequest, _ judge: ReplyJudge, fileBlock: String? = nil
     ) async throws(RemoteFailure) -> HTTPReply {
         var request = request
+        request.credentialsOrigin = origin
         do {
             if let fileBlock { try request.headers.add("file_block", fileBlock) }
             if let token = judge.token { try request.headers.add("Authorization", "Bearer \(token)") }

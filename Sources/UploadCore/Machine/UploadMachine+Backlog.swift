@@ -40,12 +40,20 @@ extension UploadMachine {
     private mutating func bringIn(_ event: MachineEvent, now: Now) throws(UnreadableUpload) {
         for key in event.keys where uploads[key] == nil {
             guard var upload = try stored.upload(of: key) else { continue }
+            justRead.insert(key)
             // The ledger may no longer count a path that is about to leave.
             if case .leave(let path, _) = event, !upload.waiters.contains(where: { $0.path == path }) {
                 upload.waiters.append(RestoredWaiter(path: path, paused: false, joinedLater: true))
             }
             bringIn(upload, now: now)
         }
+    }
+
+    /// Whether a path that leaves an upload waits for it again because of a later event of this `handle`. Example: a file
+    /// is renamed onto another file of the same content.
+    func waitsAgain(_ path: RelativePath, for key: ContentKey) -> Bool {
+        guard justRead.contains(key) else { return false }
+        return (try? stored.upload(of: key))?.waiters.contains { $0.path == path } ?? false
     }
 
     private mutating func bringIn(_ upload: StoredUpload, now: Now) {

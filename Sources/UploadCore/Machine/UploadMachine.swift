@@ -110,6 +110,8 @@ public struct UploadMachine: Sendable {
     var stored: any StoredUploads = NoStoredUploads()
     /// Uploads that ended during this `handle`. The ledger may still have them.
     var forgotten: Set<ContentKey> = []
+    /// Uploads that an event of this `handle` brought in. Their waiters are those after the last event.
+    var justRead: Set<ContentKey> = []
 
     /// Creates an idle machine.
     ///
@@ -189,6 +191,7 @@ public struct UploadMachine: Sendable {
         shrink()
         uploads.shrinkIfEmpty()
         forgotten = []
+        justRead = []
         if gates.trouble?.reason != oldTrouble {
             actions.append(.serverTrouble(gates.trouble?.error))
             actions.append(.allChanged)
@@ -217,7 +220,7 @@ public struct UploadMachine: Sendable {
         case .join(let path, let content, let paused): join(path, content, paused: paused, now: now)
         case .verify(let path, let content, let remote, let paused):
             verify(path, content, remote, paused: paused, now: now)
-        case .leave(let path, let key): leave(path, key, now: now)
+        case .leave(let path, let key): if !waitsAgain(path, for: key) { leave(path, key, now: now) }
         case .rename(let path, let new, let key): rename(path, to: new, key, now: now)
         case .setPaused(let path, let key, let paused): setPaused(path, key, paused, now: now)
         case .setAllPaused(let paused): setAllPaused(paused, now: now)

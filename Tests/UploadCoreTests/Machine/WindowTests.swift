@@ -183,4 +183,14 @@ struct WindowTests {
         bench.run()
         #expect(bench.outcomes.count == 20)
     }
+
+    @Test("a file renamed onto another one of the same content still waits for an upload of the backlog")
+    func renamedOntoItsLike() {
+        var bench = Self.bench()
+        let key = content(15).key
+        bench.waiters[key] = [RestoredWaiter(path: "other", paused: false, joinedLater: false)]
+        bench.tell(.leave("other", key), .rename(Self.path(15), to: "other", key))
+        bench.run()
+        #expect(bench.outcomes.count == 20 && bench.outcomes["other"] != nil)
+    }
 }

@@ -2,6 +2,7 @@
 extension UploadMachine {
     /// Derives the phase from which an upload continues. No other place decides this.
     mutating func rest(_ key: ContentKey, now: Now) {
+        giveUpResuming(key, now: now)
         guard let upload = uploads[key] else { return }
         if upload.isHeld {
             move(key, to: .held)
@@ -44,7 +45,10 @@ extension UploadMachine {
     mutating func count(_ phase: Upload.Phase, _ change: Int) {
         switch phase {
         case .ready: readyCount += change
-        case .unregistered: waitingCount += change
+        case .unregistered:
+            waitingCount += change
+            // It may have been one of those that had to stay.
+            if change < 0 { shrinkAbove = max(window + slack, shrinkAbove + change) }
         default: break
         }
     }
@@ -91,6 +95,12 @@ extension UploadMachine {
         }
         if !given.isEmpty { actions.append(.cancel(given)) }
         if traits.asksBeforeResuming, upload.record.remoteID != nil { uploads[key]?.mustResume = true }
+    }
+
+    /// Cancels the question how much of an upload the server has, because the upload leaves the phase `resuming` for
+    /// another reason than the answer. Example: the answer to a question that began before a pause.
+    mutating func giveUpResuming(_ key: ContentKey, now: Now) {
+        if uploads[key]?.phase == .resuming, isAsked(.resume, about: key) { giveUpRequests(of: key, now: now) }
     }
 
     /// Removes an ending upload from all requests. Later answers for it are ignored.
@@ -165,6 +175,7 @@ extension UploadMachine {
     ///   - sent: whether anything was sent for the path that began the upload.
     ///   - byMD5Alone: whether the server recognised the content by MD5 only.
     mutating func confirm(_ key: ContentKey, _ remote: RemoteObject, sent: Bool, byMD5Alone: Bool = false, now: Now) {
+        giveUpResuming(key, now: now)
         guard let upload = uploads[key] else { return }
         var confirmation = Confirmation(
             key: key, seal: upload.record.seal, scope: scope, remote: remote, confirmedAt: now.wall)

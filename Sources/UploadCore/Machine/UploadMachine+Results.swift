@@ -283,6 +283,7 @@ extension UploadMachine {
     }
 
     private mutating func wait(_ key: ContentKey, _ error: FileError, pause: Duration, now: Now) {
+        giveUpResuming(key, now: now)
         uploads[key]?.error = error
         uploads[key]?.nextAttemptAt = now.wall.advanced(by: pause)
         uploads[key]?.record.attempts += 1

@@ -254,4 +254,36 @@ struct ProtocolTests {
         }
         #expect(bench.machine.keys.isEmpty && bench.ledger.removals.isEmpty && bench.trouble.isEmpty)
     }
+
+    @Test(
+        "an answer from before a pause ends the question how much the server has",
+        arguments: [RemoteFailure.busy, .outOfStep(.busy), .busyUpload(.busy), .unauthorized])
+    func staleAnswer(failure: RemoteFailure) throws {
+        var bench = pausedWhileAsking()
+        bench.answer(.finish, .failure(failure))
+        #expect(bench.kinds.filter { $0 == .resume }.count <= 1)
+        bench.tell(.credentialsChanged)
+        bench.run()
+        #expect(bench.outcomes["a"] != nil)
+        #expect(bench.machine.keys.isEmpty)
+    }
+
+    @Test("a confirmation from before a pause also ends the question how much the server has")
+    func staleConfirmation() throws {
+        var bench = pausedWhileAsking()
+        bench.answer(.finish)
+        #expect(bench.outcomes["a"] != nil && bench.underWay.isEmpty)
+    }
+
+    /// Returns a bench with a finish request from before a pause, and a question from after the pause.
+    private func pausedWhileAsking() -> Bench {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register)
+        bench.answer(.send)
+        bench.tell(.setPaused("a", content(1).key, true))
+        bench.tell(.setPaused("a", content(1).key, false))
+        #expect(bench.kinds == [.finish, .resume])
+        return bench
+    }
 }

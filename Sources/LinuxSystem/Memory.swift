@@ -1,4 +1,6 @@
 import CLinux
+import Glibc
+import SystemPackage
 
 /// What this process keeps of the machine's memory.
 public enum Memory {
@@ -10,6 +12,20 @@ public enum Memory {
 
     /// Returns free pages of the heap to the kernel.
     public static func trimHeap() { outbox_trim_heap() }
+
+    /// Returns how many bytes of files are mapped and present: the third number of /proc/self/statm (man 5 proc_pid_statm).
+    /// `nil` without /proc.
+    public static func mappedFileBytes() -> Int? {
+        guard let file = try? FileDescriptor.open("/proc/self/statm", .readOnly, options: .closeOnExec) else {
+            return nil
+        }
+        defer { try? file.close() }
+        var buffer = [UInt8](repeating: 0, count: 128)
+        guard let count = try? buffer.withUnsafeMutableBytes({ try file.read(into: $0) }) else { return nil }
+        let numbers = buffer[..<count].split(separator: UInt8(ascii: " "))
+        guard numbers.count > 2, let pages = Int(String(decoding: numbers[2], as: UTF8.self)) else { return nil }
+        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
 
     /// Unmaps the pages of program and libraries. The kernel maps a page again when its code runs: a minor fault for 16
     /// pages.

@@ -11,4 +11,9 @@ struct MemoryTests {
         #expect(numbers.reduce(0, +) == 4_999_950_000)
         #expect("\(numbers.count)" == "100000")
     }
+
+    @Test("counts the pages of mapped files, which include the program")
+    func mapped() throws {
+        #expect(try #require(Memory.mappedFileBytes()) > 1 << 20)
+    }
 }

@@ -8,7 +8,8 @@ import UploadCore
 /// without an upload, and examinations of pictures and videos.
 ///
 /// Goes through the ledger page by page, twice. First, the next page follows once the sidecars of the last one are
-/// checked; then, while few examinations wait.
+/// checked; then, while few examinations wait. During a run, it searches again for contents whose examination was left
+/// out (`Thumbnails.hasLeftOut`).
 ///
 /// Not `Sendable`, so the compiler confines it to the thread of its owner.
 final class CatchUp {
@@ -19,8 +20,8 @@ final class CatchUp {
 
     /// What else to do about the paths of a page.
     struct Page {
-        /// Ended paths, to be examined.
-        var ended: [DropRecord] = []
+        /// Paths whose content may have to be examined.
+        var toExamine: [DropRecord] = []
         /// The contents that paths wait for. The ledger may lack their uploads.
         var awaited: [ContentKey] = []
     }
@@ -53,6 +54,9 @@ final class CatchUp {
     /// Goes through all paths from now on.
     func begin() { next = .sidecars(.first) }
 
+    /// Searches all paths for contents to examine.
+    func beginExaminations() { next = .examinations(.first) }
+
     /// Leaves something to the next run.
     func skip() { hasSkipped = true }
 
@@ -68,7 +72,7 @@ final class CatchUp {
         case .examinations(let position) where !isCrowded:
             guard let (drops, after) = page(from: position, world) else { return Page() }
             next = after.map { .examinations($0) }
-            return Page(ended: drops.filter { $0.state.isFinal && world.book.drops[$0.path] == nil })
+            return Page(toExamine: drops)
         case .examinations, nil: return Page()
         }
     }

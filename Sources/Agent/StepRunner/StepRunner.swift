@@ -71,7 +71,9 @@ final class StepRunner {
             holding: parts.holding, files: parts.files, hashPool: parts.hashPool, fate: parts.fate,
             logger: parts.logger
         ) { report(.steps([.path(.retirement($0, $1))])) }
-        thumbnails = parts.media.map { Thumbnails(media: $0) { report(.thumbnails($0)) } }
+        thumbnails = parts.media.map {
+            Thumbnails(media: $0, mayLeaveOut: parts.afterUpload == .keep) { report(.thumbnails($0)) }
+        }
         strays = StraySearch(
             StraySearch.Parts(
                 sidecars: parts.sidecars, files: parts.files, rules: parts.rules, ledger: parts.ledger,
@@ -180,7 +182,7 @@ final class StepRunner {
         case .thumbnails(let news):
             if isEnding() { return [] }
             let steps = thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []
-            return catchUp.isOver ? steps : steps + [.catchUp]
+            return mayCatchUp ? steps + [.catchUp] : steps
         case .strays(let news): return take(news, core)
         case .portrait(let report):
             return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []
@@ -248,12 +250,20 @@ final class StepRunner {
     /// Begins to make up for what the last run left.
     func beginToCatchUp() { catchUp.begin() }
 
+    /// Whether the next page of the ledger can be handled now.
+    private var mayCatchUp: Bool {
+        guard thumbnails?.isCrowded != true else { return false }
+        return catchUp.mayProceed || (catchUp.isOver && thumbnails?.hasLeftOut == true)
+    }
+
     private func catchUp(_ core: AgentCore) -> [AgentStep] {
-        if isEnding() || catchUp.isOver { return [] }
+        if isEnding() { return [] }
+        if catchUp.isOver, thumbnails?.takeLeftOut() == true { catchUp.beginExaminations() }
+        if catchUp.isOver { return [] }
         let page = catchUp.proceed(world(core), outbox: core.outbox, isCrowded: thumbnails?.isCrowded == true)
         let orphans = page.awaited.isEmpty ? [] : [AgentStep.handle(.startOver(page.awaited))]
-        let examinations = page.ended.flatMap { examine($0, core) }
-        if catchUp.mayProceed, thumbnails?.isCrowded != true { report(.steps([.catchUp])) }
+        let examinations = page.toExamine.flatMap { examine($0, core, isFound: true) }
+        if mayCatchUp { report(.steps([.catchUp])) }
         return orphans + examinations
     }
 
@@ -319,8 +329,8 @@ final class StepRunner {
     }
 
     /// Queues the content of a record for examination, unless the examination would add nothing.
-    func examine(_ record: DropRecord, _ core: AgentCore) -> [AgentStep] {
-        isEnding() ? [] : thumbnails?.examine(record, core.contents).map(AgentStep.init) ?? []
+    func examine(_ record: DropRecord, _ core: AgentCore, isFound: Bool = false) -> [AgentStep] {
+        isEnding() ? [] : thumbnails?.examine(record, core.contents, isFound: isFound).map(AgentStep.init) ?? []
     }
 
     // MARK: Files that leave the outbox

@@ -7,7 +7,8 @@ struct Examinations: Sendable {
     /// larger machines, some processes stay free for pictures that a client waits for.
     static let limit = 2
 
-    /// With more contents, `isCrowded` says that no further ones should be added for now.
+    /// With more contents, `isCrowded` says that no further ones should be added for now: those that come are found in
+    /// the ledger later.
     static let crowd = 256
 
     /// A rush ends this long after the last file was hashed or ended.
@@ -15,7 +16,8 @@ struct Examinations: Sendable {
     /// How many examinations begin per `share` in a rush.
     static let mostPerShare = 2
     static let share = Duration.milliseconds(100)
-    /// With more waiting contents, a rush no longer holds back examinations, so that memory stays bounded.
+    /// With more waiting contents, a rush no longer holds back examinations. So many wait only if files leave the outbox:
+    /// then none are left out.
     static let mostHeldBack = 10_000
 
     private var waiting: [ContentKey] = []
@@ -43,7 +45,7 @@ struct Examinations: Sendable {
         if now < rushEnd { useShare(now) }
         defer { head += 1 }
         running += 1
-        if head == 1024 {
+        if head >= Self.crowd, head * 2 >= waiting.count {
             waiting.removeFirst(head)
             head = 0
         }

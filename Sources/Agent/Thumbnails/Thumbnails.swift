@@ -56,15 +56,19 @@ final class Thumbnails {
     private var alarm = Alarm()
     /// Whether an examination of this run left something to the next start.
     private var hasUnsettled = false
+    private let mayLeaveOut: Bool
+    /// Whether contents were not queued because many were. The owner finds them in the ledger (`takeLeftOut`).
+    private(set) var hasLeftOut = false
 
     /// Whether nothing is left to examine, now or at the next start.
-    var isSettled: Bool { examinations.isEmpty && !hasUnsettled }
+    var isSettled: Bool { examinations.isEmpty && !hasUnsettled && !hasLeftOut }
     /// Whether many contents wait for their examination.
     var isCrowded: Bool { examinations.isCrowded }
 
-    init(media: any MediaExamining, report: @escaping @Sendable (News) -> Void) {
-        self.media = media
-        self.report = report
+    /// - Parameter mayLeaveOut: whether contents may be left to a later search of the ledger while many wait. False if
+    ///   files leave the outbox: `hold` must know which of them wait.
+    init(media: any MediaExamining, mayLeaveOut: Bool, report: @escaping @Sendable (News) -> Void) {
+        (self.media, self.mayLeaveOut, self.report) = (media, mayLeaveOut, report)
     }
 
     // MARK: Examinations
@@ -84,15 +88,31 @@ final class Thumbnails {
         }
     }
 
-    /// Queues the content of a record for examination, unless the examination would add nothing.
-    func examine<Facts: ContentFacts>(_ record: DropRecord, _ contents: @autoclosure () -> Facts) -> [Step] {
-        guard isWanted(record), let key = record.key else { return [] }
+    /// Queues the content of a record for examination, unless the examination would add nothing. Leaves it out while
+    /// many wait.
+    ///
+    /// - Parameter isFound: whether the record was found in a search for contents left out. It is queued in any case.
+    func examine<Facts: ContentFacts>(
+        _ record: DropRecord, _ contents: @autoclosure () -> Facts, isFound: Bool = false
+    ) -> [Step] {
+        guard isWanted(record), let key = record.key, !examinations.covers(key) else { return [] }
+        if mayLeaveOut, !isFound, isCrowded {
+            hasLeftOut = true
+            return []
+        }
         examinations.add(key)
         return examineNext(contents)
     }
 
     /// Records that a file was hashed, or reached a final state. Examinations leave the processors to such files.
     func noteProgress() { examinations.noteProgress(now: Self.now()) }
+
+    /// Whether to search the ledger now for contents that were left out.
+    func takeLeftOut() -> Bool {
+        guard hasLeftOut, !isCrowded else { return false }
+        hasLeftOut = false
+        return true
+    }
 
     /// Whether a file must stay in the outbox until its thumbnail is drawn. If so, a `retire` step follows later.
     func hold(_ record: DropRecord) -> Bool {

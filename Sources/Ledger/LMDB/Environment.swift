@@ -21,6 +21,7 @@ final class Environment: @unchecked Sendable {
     /// The tables, in the order of the names passed to `init`.
     let tables: [Table]
     private let writer = Atomic<UInt>(0)
+    private let pageLimit = PageLimit()
 
     /// Bytes of hole after the last page in use: see `keepFileAhead`.
     private static let fileSlack = 4 << 20
@@ -75,6 +76,7 @@ final class Environment: @unchecked Sendable {
     private func readOnce<Result>(
         _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
+        defer { if pageLimit.isReachedAfterRead() { unmapPages() } }
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
         let transaction = ReadTransaction(handle: try begin(flags: UInt32(MDB_RDONLY)), tables: handles)
@@ -90,6 +92,7 @@ final class Environment: @unchecked Sendable {
         _ body: (borrowing WriteTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
         try refuseInsideWrite()
+        defer { if pageLimit.isReached { unmapPages() } }
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
         let handle = try begin(flags: 0)

@@ -121,12 +121,12 @@ package struct PathBook: Sendable {
     mutating func step(_ now: Now, _ facts: any PathFacts, _ work: (inout PathBook) -> Void) -> [PathAction] {
         self.now = now
         self.facts = facts
-        changes = [:]
         work(&self)
         sendFoundPortraits()
         let actions = self.actions
         self.actions = []
         endVisits()
+        changes = [:]
         // Releases the objects behind the facts before they change.
         self.facts = NoFacts()
         return actions

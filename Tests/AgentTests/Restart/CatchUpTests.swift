@@ -40,7 +40,7 @@ struct CatchUpTests {
             #expect(!catchUp.isComplete)
             pages.append(catchUp.proceed(stage.world, outbox: outbox, isCrowded: false))
             if catchUp.mayProceed || catchUp.isOver { continue }
-            #expect(catchUp.proceed(stage.world, outbox: outbox, isCrowded: false).ended.isEmpty)
+            #expect(catchUp.proceed(stage.world, outbox: outbox, isCrowded: false).toExamine.isEmpty)
             checks += 1
             let count = checks
             try await Poll.until("the checks") { counter.count == count }
@@ -55,19 +55,21 @@ struct CatchUpTests {
         let names = (0..<1100).map { "sea/\($0).jpg" }
         await stage.ledger.commit(try names.map { .drop(try done($0)) } + [.drop(try stage.record("waits", .queued))])
         let pages = try await catchUp()
-        #expect(pages.allSatisfy { $0.ended.count <= 512 })
+        #expect(pages.allSatisfy { $0.toExamine.count <= 512 })
         #expect(pages.count > 4)
-        #expect(Set(pages.flatMap(\.ended).map(\.path)) == Set(try names.map { try #require(RelativePath($0)) }))
+        #expect(
+            Set(pages.flatMap(\.toExamine).map(\.path))
+                == Set(try (names + ["waits"]).map { try #require(RelativePath($0)) }))
         #expect(pages.flatMap(\.awaited) == [ContentKey(high: 1, low: 1)])
         for name in names + ["waits"] { #expect(hasSidecar(name), "\(name)") }
     }
 
-    @Test("leaves paths alone that are under way")
+    @Test("leaves the sidecars of paths alone that are under way")
     mutating func underWay() async throws {
         let record = try stage.add("a", .queued)
         await stage.ledger.commit([.drop(record)])
         let pages = try await catchUp()
-        #expect(pages.allSatisfy { $0.ended.isEmpty && $0.awaited.isEmpty })
+        #expect(pages.allSatisfy { $0.awaited.isEmpty })
         #expect(!hasSidecar("a"))
     }
 
@@ -118,9 +120,9 @@ struct CatchUpTests {
         try await Poll.until("the checks") { counter.count == 1 }
         catchUp.checked()
         #expect(hasSidecar("a"))
-        #expect(catchUp.proceed(stage.world, outbox: KnownOutbox(), isCrowded: true).ended.isEmpty)
+        #expect(catchUp.proceed(stage.world, outbox: KnownOutbox(), isCrowded: true).toExamine.isEmpty)
         #expect(!catchUp.isOver)
-        #expect(catchUp.proceed(stage.world, outbox: KnownOutbox(), isCrowded: false).ended.count == 1)
+        #expect(catchUp.proceed(stage.world, outbox: KnownOutbox(), isCrowded: false).toExamine.count == 1)
         #expect(catchUp.isComplete)
     }
 }

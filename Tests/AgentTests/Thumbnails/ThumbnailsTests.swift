@@ -19,7 +19,7 @@ struct ThumbnailsTests {
 
     init() throws {
         place = try TemporaryDirectory()
-        thumbnails = Thumbnails(media: media) { [news] in news.add($0) }
+        thumbnails = Thumbnails(media: media, mayLeaveOut: true) { [news] in news.add($0) }
     }
 
     /// The reports of the examinations.
@@ -156,6 +156,28 @@ struct ThumbnailsTests {
         let steps = thumbnails.handle(try await news.next(), facts)
         #expect(steps == [.learned(MediaFacts(width: 3, height: 2), key, isAll: true)])
         #expect(media.thumbnailsMade == 2)
+    }
+
+    @Test("leaves contents out while many wait, unless files must not leave before", arguments: [true, false])
+    func leaveOut(mayLeaveOut: Bool) async throws {
+        let thumbnails = Thumbnails(media: media, mayLeaveOut: mayLeaveOut) { [news] in news.add($0) }
+        media.hold()
+        var (record, file) = try picture("a.jpg")
+        let facts = Facts(records: [record], files: [record.path: file])
+        for number in 0...Examinations.crowd {
+            record.key = ContentKey(high: 1, low: UInt64(number))
+            #expect(thumbnails.examine(record, Facts(records: [record], files: facts.files)) == [])
+        }
+        #expect(thumbnails.isCrowded)
+        #expect(!thumbnails.hasLeftOut)
+        record.key = ContentKey(high: 2, low: 0)
+        #expect(thumbnails.examine(record, facts) == [])
+        #expect(thumbnails.hasLeftOut == mayLeaveOut)
+        #expect(thumbnails.hold(record) != mayLeaveOut)
+        #expect(!thumbnails.takeLeftOut(), "many still wait")
+        #expect(thumbnails.examine(record, facts, isFound: true) == [])
+        #expect(thumbnails.hold(record))
+        media.release()
     }
 
     @Test("removes only thumbnails that no path holds")

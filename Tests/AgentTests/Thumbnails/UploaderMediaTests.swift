@@ -63,6 +63,28 @@ struct UploaderMediaTests {
         #expect(media.thumbnailsMade == 1)
     }
 
+    @Test("examines more contents than it queues")
+    func many() async throws {
+        let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
+        media.hold()
+        let bench = try await Bench(media: media)
+        let names = (0..<(Examinations.crowd + 50)).map { "\($0).jpg" }
+        for (number, name) in names.enumerated() {
+            try await bench.drop(name, picture(1) + [UInt8(number / 256), UInt8(number % 256)])
+        }
+        try await Poll.until("a record of each") {
+            for name in names where try await bench.record(name)?.key == nil { return false }
+            return true
+        }
+        media.release()
+        try await Poll.until("all are examined") {
+            for name in names where try await bench.record(name)?.isExamined != true { return false }
+            return true
+        }
+        #expect(media.thumbnailsMade == names.count)
+        try await Poll.until("nothing is left") { await bench.uploader.isCaughtUp }
+    }
+
     @Test("continues in the next run after a kill")
     func restart() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))

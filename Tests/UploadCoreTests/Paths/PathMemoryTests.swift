@@ -18,4 +18,23 @@ struct PathMemoryTests {
         #expect(book.drops.isEmpty)
         #expect(book.changes.isEmpty)
     }
+
+    @Test func theBookHoldsNothingOfPathsWhoseContentsWereExamined() throws {
+        var book = PathBook(rules: .init(retention: .seconds(60)))
+        for number in 0..<10 {
+            let path = try #require(RelativePath("\(number).jpg"))
+            _ = book.update(DropRecord(path: path, state: .queued, acceptedAt: WallTime(milliseconds: 0)))
+        }
+        #expect(book.drops.isEmpty)
+        #expect(book.changes.isEmpty)
+    }
+
+    @Test func theBookHoldsNothingOfAnEventAfterwards() {
+        var stage = PathStage()
+        let path = RelativePath("a.jpg")
+        stage.write(path, 1)
+        while !stage.news.isEmpty { stage.tellNext() }
+        #expect(stage.record(path) != nil)
+        #expect(stage.book.changes.isEmpty)
+    }
 }

@@ -1,0 +1,25 @@
+import LinuxSystem
+import Synchronization
+
+/// Limits how much of the ledger's file is mapped. The kernel maps 16 pages for each page that is read, so a second of
+/// reading at random maps a file of any size as a whole.
+final class PageLimit: Sendable {
+    private let bytes: Int
+    private let interval: Int
+    private let reads = Atomic(0)
+
+    /// - Parameters:
+    ///   - bytes: bytes of files that the process may have mapped, its own program included.
+    ///   - interval: number of reads between two looks at the process. Most reads map at most 256 KiB.
+    init(bytes: Int = 64 << 20, interval: Int = 256) { (self.bytes, self.interval) = (bytes, interval) }
+
+    /// Counts a read.
+    ///
+    /// - Returns: whether to unmap the file's pages now.
+    func isReachedAfterRead() -> Bool {
+        reads.add(1, ordering: .relaxed).newValue.isMultiple(of: interval) && isReached
+    }
+
+    /// Whether to unmap the file's pages now.
+    var isReached: Bool { Memory.mappedFileBytes().map { $0 > bytes } ?? false }
+}

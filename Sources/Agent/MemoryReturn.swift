@@ -42,8 +42,8 @@ final class MemoryReturn: Sendable {
             }
             unmapLedger()
             Memory.unmapCode()
-            if works { continue }
             Memory.trimHeap()
+            if works { continue }
             works = state.withLock { state in
                 state.isRunning = state.hasWorked
                 return state.hasWorked

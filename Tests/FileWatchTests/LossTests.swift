@@ -62,7 +62,8 @@ import Testing
         try outbox.write("a")
         try await outbox.start()
         try await outbox.sees("ready a")
-        try #require(run("umount", root))
+        // The watch may be listing the outbox.
+        try await Poll.until("the outbox to be unmounted") { run("umount", root) }
         try await outbox.sees("lost")
         try outbox.write("below the mount point")
         try #require(run("mount", "-t", "tmpfs", "none", root))

@@ -4,10 +4,9 @@ import Testing
 
 struct PageLimitTests {
     @Test(arguments: [(0, true), (Int.max, false)])
-    func aLookAtTheProcessFollowsEveryFewHundredReads(bytes: Int, isReached: Bool) {
+    func theProcessIsLookedAtAfterEachIntervalOfUses(bytes: Int, isReached: Bool) {
         let limit = PageLimit(bytes: bytes, interval: 100)
-        #expect(limit.isReached == isReached)
-        let answers = (1...300).filter { _ in limit.isReachedAfterRead() }
+        let answers = (1...300).filter { _ in limit.isReachedAfterUse() }
         #expect(answers == (isReached ? [100, 200, 300] : []))
     }
 }

@@ -18,7 +18,7 @@ actor Uploader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// How many waiting uploads the upload machine holds: enough for many batches of registrations.
-    static let window = 4096
+    static let window = 1024
 
     let parts: Parts
     /// Thread that lists directories. May be busy for long.

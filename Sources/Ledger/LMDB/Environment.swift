@@ -76,7 +76,7 @@ final class Environment: @unchecked Sendable {
     private func readOnce<Result>(
         _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
-        defer { if pageLimit.isReachedAfterRead() { unmapPages() } }
+        defer { limitMappedPages() }
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
         let transaction = ReadTransaction(handle: try begin(flags: UInt32(MDB_RDONLY)), tables: handles)
@@ -92,7 +92,6 @@ final class Environment: @unchecked Sendable {
         _ body: (borrowing WriteTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
         try refuseInsideWrite()
-        defer { if pageLimit.isReached { unmapPages() } }
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
         let handle = try begin(flags: 0)
@@ -173,6 +172,9 @@ final class Environment: @unchecked Sendable {
         mdb_env_info(try opened(), &result)
         return result
     }
+
+    /// Unmaps the file's pages if many are mapped. Called for each record that is read or written.
+    func limitMappedPages() { if pageLimit.isReachedAfterUse() { unmapPages() } }
 
     /// Unmaps all pages of the file that were read (man 2 madvise, MADV_DONTNEED, which loses nothing of a file that is
     /// mapped for reading only). The page cache keeps them, and the next read maps them again.

@@ -6,20 +6,18 @@ import Synchronization
 final class PageLimit: Sendable {
     private let bytes: Int
     private let interval: Int
-    private let reads = Atomic(0)
+    private let uses = Atomic(0)
 
     /// - Parameters:
     ///   - bytes: bytes of files that the process may have mapped, its own program included.
-    ///   - interval: number of reads between two looks at the process. Most reads map at most 256 KiB.
-    init(bytes: Int = 64 << 20, interval: Int = 256) { (self.bytes, self.interval) = (bytes, interval) }
+    ///   - interval: number of uses between two looks at the process. Most uses map at most 256 KiB.
+    init(bytes: Int = 48 << 20, interval: Int = 256) { (self.bytes, self.interval) = (bytes, interval) }
 
-    /// Counts a read.
+    /// Counts a record that was read or written.
     ///
     /// - Returns: whether to unmap the file's pages now.
-    func isReachedAfterRead() -> Bool {
-        reads.add(1, ordering: .relaxed).newValue.isMultiple(of: interval) && isReached
+    func isReachedAfterUse() -> Bool {
+        guard uses.add(1, ordering: .relaxed).newValue.isMultiple(of: interval) else { return false }
+        return Memory.mappedFileBytes().map { $0 > bytes } ?? false
     }
-
-    /// Whether to unmap the file's pages now.
-    var isReached: Bool { Memory.mappedFileBytes().map { $0 > bytes } ?? false }
 }

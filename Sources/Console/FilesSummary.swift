@@ -67,7 +67,7 @@ package struct FilesSummary: Equatable, Sendable {
     }
 
     /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; with posts, `2 posts: 1 uploading, 1
-    /// draft; files: 3 uploading, …`; with deferred files, `4096 hashing, and new files in 12 directories`.
+    /// draft; files: 3 uploading, …`; with deferred files, `1024 hashing, and new files in 12 directories`.
     package func line(_ look: ConsoleLook) -> String {
         let files = Self.listed(counts)
         var text = files.isEmpty ? "no files yet" : files

@@ -10,8 +10,8 @@ final class PageLimit: Sendable {
 
     /// - Parameters:
     ///   - bytes: bytes of files that the process may have mapped, its own program included.
-    ///   - interval: number of uses between two looks at the process. Most uses map at most 256 KiB.
-    init(bytes: Int = 48 << 20, interval: Int = 256) { (self.bytes, self.interval) = (bytes, interval) }
+    ///   - interval: number of uses between two looks at the process. Most uses map less than 1 MiB.
+    init(bytes: Int = 48 << 20, interval: Int = 64) { (self.bytes, self.interval) = (bytes, interval) }
 
     /// Counts a record that was read or written.
     ///

@@ -10,7 +10,7 @@ extension PathBook {
     /// - Returns: the change to the ledger.
     package mutating func update(_ record: DropRecord) -> LedgerWrite {
         let isHeld = drops[record.path] != nil
-        let write = keepOutsideEvents(record)
+        let write = keep(record)
         if !isHeld { drops[record.path] = nil }
         return write
     }

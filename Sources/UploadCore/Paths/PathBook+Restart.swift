@@ -153,7 +153,7 @@ extension PathBook {
             record.state = .failed
             record.error = error
         }
-        return keepOutsideEvents(record)
+        return keep(record)
     }
 
     /// Updates the wish index after a change of the ledger.

@@ -7,7 +7,7 @@ extension PathBook {
         for action in retirement.handle(event, of: path, known) {
             switch action {
             case .retirement(_, .commit(let writes)), .retirement(_, .store(let writes)):
-                for case .drop(let record) in writes { _ = keep(record) }
+                for case .drop(let record) in writes { _ = change(record) }
             default: break
             }
             add(action)

@@ -216,21 +216,21 @@ package struct PathBook: Sendable {
 
     /// Updates the book with a record and writes the record to the ledger.
     mutating func store(_ record: DropRecord) {
-        add(.write(keep(record)))
+        add(.write(change(record)))
     }
 
-    /// Updates the book with a record.
+    /// Updates the book with a record during an event. Later reads of the event see the change.
+    ///
+    /// - Returns: the change to the ledger.
+    mutating func change(_ record: DropRecord) -> LedgerWrite {
+        defer { changes[record.path] = .some(record) }
+        return keep(record)
+    }
+
+    /// Updates the book with a record while no event is in progress.
     ///
     /// - Returns: the change to the ledger.
     package mutating func keep(_ record: DropRecord) -> LedgerWrite {
-        defer { changes[record.path] = .some(record) }
-        return keepOutsideEvents(record)
-    }
-
-    /// Updates the book with a record while no event is in progress, so that no later read needs the change.
-    ///
-    /// - Returns: the change to the ledger.
-    mutating func keepOutsideEvents(_ record: DropRecord) -> LedgerWrite {
         drops[record.path] = record.state.isFinal ? nil : record
         if let file = record.identity { noteDisplaced(at: record.path, by: file) }
         let write = LedgerWrite.drop(record)

@@ -1,7 +1,7 @@
 import LinuxSystem
 import Synchronization
 
-/// Gives memory back to the system while the agent works, and once more when nothing happens any more.
+/// Gives memory back to the system, each second while the agent works and once more when nothing happens any more.
 final class MemoryReturn: Sendable {
     private struct State {
         var isRunning = false

@@ -32,6 +32,8 @@ final class StepRunner {
         case credentials(isLogout: Bool)
         /// The sidecars of a page of `CatchUp` are checked.
         case caughtUp
+        /// The next page of `CatchUp` is due.
+        case catchUp
         /// What follows needs no judgement.
         case steps([AgentStep])
     }
@@ -49,6 +51,8 @@ final class StepRunner {
     private let thumbnails: Thumbnails?
     let strays: StraySearch
     private let catchUp: CatchUp
+    /// Whether a `catchUp` is queued.
+    private var isCatchUpQueued = false
     private(set) var portraits: PortraitDesk
     private var reporter: Reporter
     private(set) var formerNames = FormerNames()
@@ -133,6 +137,8 @@ final class StepRunner {
         case .renamed(let old, let new, let key):
             formerNames.record(old, renamedTo: new)
             if let key { requests.renamed(old, of: key) }
+            // A search for contents left out may have passed the new name, but not the old one.
+            if thumbnails?.isSettled == false, let record = core.record(of: new) { return examine(record, core) }
         case .readDescription(let directory): return readDescription(of: directory)
         case .examine(let path): return core.record(of: path).map { examine($0, core) } ?? []
         case .releaseThumbnail(let key): return thumbnails?.release(key, core.contents).map(AgentStep.init) ?? []
@@ -182,7 +188,8 @@ final class StepRunner {
         case .thumbnails(let news):
             if isEnding() { return [] }
             let steps = thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []
-            return mayCatchUp ? steps + [.catchUp] : steps
+            queueCatchUp()
+            return steps
         case .strays(let news): return take(news, core)
         case .portrait(let report):
             return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []
@@ -200,6 +207,9 @@ final class StepRunner {
             catchUp.checked()
             // Sidecars at a former place may go after the last page.
             return [catchUp.isOver ? .searchStrays : .catchUp]
+        case .catchUp:
+            isCatchUpQueued = false
+            return [.catchUp]
         case .steps(let steps): return steps
         }
         return []
@@ -250,20 +260,25 @@ final class StepRunner {
     /// Begins to make up for what the last run left.
     func beginToCatchUp() { catchUp.begin() }
 
-    /// Whether the next page of the ledger can be handled now.
-    private var mayCatchUp: Bool {
-        guard thumbnails?.isCrowded != true else { return false }
-        return catchUp.mayProceed || (catchUp.isOver && thumbnails?.hasLeftOut == true)
+    /// Has the next page of the ledger handled after all queued work, unless it must wait.
+    private func queueCatchUp() {
+        let isDue = catchUp.isOver ? thumbnails?.maySearch == true : catchUp.mayProceed && thumbnails?.isCrowded != true
+        guard isDue, !isCatchUpQueued else { return }
+        isCatchUpQueued = true
+        report(.catchUp)
     }
 
     private func catchUp(_ core: AgentCore) -> [AgentStep] {
         if isEnding() { return [] }
-        if catchUp.isOver, thumbnails?.takeLeftOut() == true { catchUp.beginExaminations() }
+        if catchUp.isOver, let thumbnails, thumbnails.maySearch {
+            thumbnails.beginSearch()
+            catchUp.beginExaminations()
+        }
         if catchUp.isOver { return [] }
         let page = catchUp.proceed(world(core), outbox: core.outbox, isCrowded: thumbnails?.isCrowded == true)
         let orphans = page.awaited.isEmpty ? [] : [AgentStep.handle(.startOver(page.awaited))]
         let examinations = page.toExamine.flatMap { examine($0, core, isFound: true) }
-        if mayCatchUp { report(.steps([.catchUp])) }
+        queueCatchUp()
         return orphans + examinations
     }
 

@@ -18,7 +18,7 @@ struct Examinations: Sendable {
     static let share = Duration.milliseconds(100)
     /// With more waiting contents, a rush no longer holds back examinations. So many wait only if files leave the outbox:
     /// then none are left out.
-    static let mostHeldBack = 10_000
+    static let mostHeldBack = 500
 
     private var waiting: [ContentKey] = []
     private var head = 0

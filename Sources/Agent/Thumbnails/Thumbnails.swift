@@ -28,6 +28,7 @@ final class Thumbnails {
 
     /// The result of an examination.
     struct Finding: Sendable {
+        var kind: MediaType.Kind
         var facts: MediaFacts?
         /// Whether nothing is left to find out.
         var isAll: Bool
@@ -54,14 +55,14 @@ final class Thumbnails {
     private var examinations = Examinations()
     /// Rings when a rush holds back examinations no longer.
     private var alarm = Alarm()
-    /// Whether an examination of this run left something to the next start.
-    private var hasUnsettled = false
+    /// The contents that this run leaves to the next start.
+    private var unsettled = UnsettledContents()
     private let mayLeaveOut: Bool
     /// Whether contents were not queued because many were. The owner finds them in the ledger (`takeLeftOut`).
     private(set) var hasLeftOut = false
 
     /// Whether nothing is left to examine, now or at the next start.
-    var isSettled: Bool { examinations.isEmpty && !hasUnsettled && !hasLeftOut }
+    var isSettled: Bool { examinations.isEmpty && unsettled.isEmpty && !hasLeftOut }
     /// Whether many contents wait for their examination.
     var isCrowded: Bool { examinations.isCrowded }
 
@@ -96,8 +97,10 @@ final class Thumbnails {
         _ record: DropRecord, _ contents: @autoclosure () -> Facts, isFound: Bool = false
     ) -> [Step] {
         guard isWanted(record), let key = record.key, !examinations.covers(key) else { return [] }
+        if isFound, unsettled.covers(key, record.kind) { return [] }
         if mayLeaveOut, !isFound, isCrowded {
             hasLeftOut = true
+            unsettled.remove(key, record.kind)
             return []
         }
         examinations.add(key)
@@ -107,12 +110,12 @@ final class Thumbnails {
     /// Records that a file was hashed, or reached a final state. Examinations leave the processors to such files.
     func noteProgress() { examinations.noteProgress(now: Self.now()) }
 
-    /// Whether to search the ledger now for contents that were left out.
-    func takeLeftOut() -> Bool {
-        guard hasLeftOut, !isCrowded else { return false }
-        hasLeftOut = false
-        return true
-    }
+    /// Whether the ledger can be searched now for contents that were left out. A search for a few would read much of a
+    /// large ledger while others are being left out.
+    var maySearch: Bool { hasLeftOut && examinations.isEmpty }
+
+    /// The owner begins to search the ledger for contents that were left out.
+    func beginSearch() { hasLeftOut = false }
 
     /// Whether a file must stay in the outbox until its thumbnail is drawn. If so, a `retire` step follows later.
     func hold(_ record: DropRecord) -> Bool {
@@ -165,13 +168,17 @@ final class Thumbnails {
             let isSame = after.map { identity?.isSameFile(as: $0) == true } ?? false
             // Without thumbnails, the content stays unexamined, since thumbnails may be enabled later.
             let isAll = isSettled && media.drawsThumbnails
-            report(.examined(key, Finding(facts: measured, isAll: isAll, isSame: isSame)))
+            report(.examined(key, Finding(kind: type.kind, facts: measured, isAll: isAll, isSame: isSame)))
         }
     }
 
     private func examined(_ key: ContentKey, _ finding: Finding, _ contents: some ContentFacts) -> [Step] {
         var steps: [Step] = []
-        if finding.facts == nil || (media.drawsThumbnails && !finding.isAll) { hasUnsettled = true }
+        if finding.facts == nil || (media.drawsThumbnails && !finding.isAll) {
+            unsettled.add(key, finding.kind)
+        } else {
+            unsettled.remove(key, finding.kind)
+        }
         if finding.isSame, let facts = finding.facts { steps.append(.learned(facts, key, isAll: finding.isAll)) }
         if !finding.isSame { media.dropThumbnail(of: key) }
         steps += end(key, contents)
@@ -179,10 +186,12 @@ final class Thumbnails {
         return steps + examineNext { contents }
     }
 
-    /// Opens one of the files that hold a content.
+    /// Opens one of the files that hold a content. A file that was just renamed can't be opened; its content is examined
+    /// once the new name is known.
     private func openFile(of key: ContentKey, _ contents: some ContentFacts) -> (DropRecord, SharedDescriptor)? {
         for record in (try? contents.records(of: key)) ?? [] where isWanted(record) {
             if let file = contents.open(record) { return (record, file) }
+            unsettled.add(key, record.kind)
         }
         return nil
     }
@@ -237,6 +246,8 @@ private final class EarlyLooks: Sendable {
 }
 
 extension DropRecord {
+    fileprivate var kind: MediaType.Kind { type?.kind ?? .other }
+
     /// Whether an examination may add facts about the content, or draw its thumbnail.
     fileprivate func wantsExamination(withThumbnail: Bool) -> Bool {
         guard key != nil, let type, type.kind != .other, facts == nil || (withThumbnail && !isExamined) else {

@@ -117,6 +117,14 @@ package final class Agent {
 
     package func remove(_ name: String) { unlink(path(name)) }
 
+    /// Removes a directory with all its files. Tries again if the agent has just written a sidecar there.
+    package func remove(directory: String) async throws {
+        try await Poll.until("\(directory) to be removed") {
+            try? FileManager.default.removeItem(atPath: directory)
+            return !FileManager.default.fileExists(atPath: directory)
+        }
+    }
+
     package func exists(_ name: String) -> Bool {
         var status = stat()
         return lstat(path(name), &status) == 0

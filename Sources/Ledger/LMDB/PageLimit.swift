@@ -11,7 +11,7 @@ final class PageLimit: Sendable {
     /// - Parameters:
     ///   - bytes: bytes of files that the process may have mapped, its own program included.
     ///   - interval: number of uses between two looks at the process. Most uses map less than 1 MiB.
-    init(bytes: Int = 48 << 20, interval: Int = 64) { (self.bytes, self.interval) = (bytes, interval) }
+    init(bytes: Int = 32 << 20, interval: Int = 32) { (self.bytes, self.interval) = (bytes, interval) }
 
     /// Counts a record that was read or written.
     ///

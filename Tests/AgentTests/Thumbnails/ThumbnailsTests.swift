@@ -174,10 +174,54 @@ struct ThumbnailsTests {
         #expect(thumbnails.examine(record, facts) == [])
         #expect(thumbnails.hasLeftOut == mayLeaveOut)
         #expect(thumbnails.hold(record) != mayLeaveOut)
-        #expect(!thumbnails.takeLeftOut(), "many still wait")
+        #expect(!thumbnails.maySearch, "many still wait")
         #expect(thumbnails.examine(record, facts, isFound: true) == [])
         #expect(thumbnails.hold(record))
         media.release()
+    }
+
+    @Test("searches for contents left out once no other waits")
+    func search() async throws {
+        let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
+        let thumbnails = Thumbnails(media: media, mayLeaveOut: true) { [news] in news.add($0) }
+        var (record, _) = try picture("a.jpg")
+        var count: UInt64 = 0
+        while !thumbnails.hasLeftOut {
+            count += 1
+            record.key = ContentKey(high: 1, low: count)
+            // A rush holds most examinations back. The contents have no files, so each ends when its turn comes.
+            thumbnails.noteProgress()
+            #expect(thumbnails.examine(record, Facts()) == [])
+        }
+        #expect(count > Examinations.crowd)
+        while !thumbnails.maySearch { #expect(thumbnails.handle(try await news.next(), Facts()) == []) }
+        thumbnails.beginSearch()
+        #expect(!thumbnails.hasLeftOut)
+        #expect(thumbnails.isSettled)
+    }
+
+    @Test("a search passes over contents whose examination failed in this run")
+    func failed() async throws {
+        let thumbnails = Thumbnails(media: ScriptedExaminer(facts: nil), mayLeaveOut: true) { [news] in news.add($0) }
+        let (record, file) = try picture("a.jpg")
+        let facts = Facts(records: [record], files: [record.path: file])
+        #expect(thumbnails.examine(record, facts, isFound: true) == [])
+        #expect(thumbnails.hold(record))
+        _ = thumbnails.handle(try await news.next(), facts)
+        #expect(!thumbnails.isSettled)
+        #expect(thumbnails.examine(record, facts, isFound: true) == [])
+        #expect(!thumbnails.hold(record), "not queued")
+        #expect(thumbnails.examine(record, facts) == [])
+        #expect(thumbnails.hold(record))
+        _ = try await news.next()
+    }
+
+    @Test("a file that can't be opened under its name is left to its next name, or to the next start")
+    func renamed() throws {
+        let (record, _) = try picture("a.jpg")
+        #expect(thumbnails.examine(record, Facts(records: [record])) == [])
+        #expect(!thumbnails.hold(record))
+        #expect(!thumbnails.isSettled)
     }
 
     @Test("removes only thumbnails that no path holds")

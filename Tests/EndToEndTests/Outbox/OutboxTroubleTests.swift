@@ -244,7 +244,7 @@ struct VanishingOutboxTests {
         let (server, agent, key) = try await start()
         let bytes = try #require(Files.read(Array(agent.path("trip/a.jpg").utf8)))
 
-        try FileManager.default.removeItem(atPath: agent.outbox)
+        try await agent.remove(directory: agent.outbox)
         try await expectNothingCancelled(server, agent)
         try Files.makeDirectory(agent.outbox)
         try await agent.hasSaid("outbox is back")

@@ -135,7 +135,7 @@ struct SourceStopTests {
             fragments(server, of: Digest.md5(own)) > 1 && fragments(server, of: Digest.md5(shared)) > 1
         }
 
-        try FileManager.default.removeItem(atPath: agent.path("leaves"))
+        try await agent.remove(directory: agent.path("leaves"))
 
         try await Poll.until("the delete", lastState: { agent.log }) { server.count(.delete) > 0 }
         hasten(server)

@@ -44,14 +44,19 @@ struct ScanQueue {
     private(set) var nextFull: MonotonicTime
     /// When the running full scan began.
     private var began: MonotonicTime
+    /// When the last full scan had listed all directories.
+    private var listed: MonotonicTime
     private var pollsWaiting = 0
+
+    /// The pause after a full scan is at least this many times as long as the scan.
+    private static let pauseFactor = 20
 
     private var visits: [Visit] = []
     private var fullVisits: [Visit] = []
 
     init(nextFull: MonotonicTime) {
         self.nextFull = nextFull
-        began = nextFull
+        (began, listed) = (nextFull, nextFull)
     }
 
     /// Whether any directory is being polled or waits for polling.
@@ -97,14 +102,17 @@ struct ScanQueue {
 
     /// Has the full scan wait for the deferred files it found, up to this request: a full scan ends when everything it
     /// found is reported.
-    mutating func waitForDeferred(through request: UInt64) { if awaited == nil { awaited = request } }
+    mutating func waitForDeferred(through request: UInt64, now: MonotonicTime) {
+        if awaited == nil { (awaited, listed) = (request, now) }
+    }
 
     /// Ends the full scan.
     ///
-    /// - Parameter pause: time until the next full scan.
+    /// - Parameter pause: time until the next full scan. After a long scan it is longer, so that an outbox with a million
+    ///   files does not keep a processor busy.
     mutating func finishFull(now: MonotonicTime, pause: Duration) -> ScanSummary? {
         defer { (summary, awaited) = (nil, nil) }
-        nextFull = now + pause
+        nextFull = now + max(pause, (listed - began) * Self.pauseFactor)
         summary?.duration = now - began
         return summary
     }

@@ -22,7 +22,7 @@ extension Watcher {
     /// Whether the running full scan has listed all directories, and everything it found is reported.
     private func isFullScanOver() -> Bool {
         guard scans.summary != nil else { return false }
-        scans.waitForDeferred(through: deferred.last)
+        scans.waitForDeferred(through: deferred.last, now: Self.now())
         return scans.awaited.map(deferred.isDone) ?? false
     }
 

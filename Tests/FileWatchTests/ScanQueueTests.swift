@@ -21,8 +21,8 @@ import Testing
         var scans = ScanQueue(nextFull: at(0))
         scans.beginFullIfDue(now: at(0))
         _ = scans.pop()
-        scans.waitForDeferred(through: 7)
-        scans.waitForDeferred(through: 8)
+        scans.waitForDeferred(through: 7, now: at(20))
+        scans.waitForDeferred(through: 8, now: at(21))
         #expect(scans.awaited == 7 && scans.isAtRest)
         scans.beginFullIfDue(now: at(100))
         #expect(scans.isIdle)
@@ -31,6 +31,15 @@ import Testing
         scans.beginFullIfDue(now: at(200))
         #expect(scans.awaited == nil && scans.pop()?.purpose == .full)
         #expect(scans.finishFull(now: at(300), pause: .zero)?.duration == .milliseconds(100))
+    }
+
+    @Test func `the pause after a long full scan is 20 times as long, however long deferred files waited`() {
+        var scans = ScanQueue(nextFull: at(0))
+        scans.beginFullIfDue(now: at(0))
+        _ = scans.pop()
+        scans.waitForDeferred(through: 1, now: at(10_000))
+        _ = scans.finishFull(now: at(300_000), pause: .seconds(60))
+        #expect(scans.nextFull == at(500_000))
     }
 
     @Test func `polling lasts until the last directory was taken`() {

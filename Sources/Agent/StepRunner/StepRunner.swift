@@ -76,7 +76,9 @@ final class StepRunner {
             logger: parts.logger
         ) { report(.steps([.path(.retirement($0, $1))])) }
         thumbnails = parts.media.map {
-            Thumbnails(media: $0, mayLeaveOut: parts.afterUpload == .keep) { report(.thumbnails($0)) }
+            Thumbnails(media: $0, room: parts.afterUpload == .keep ? parts.examinationRoom : .max) {
+                report(.thumbnails($0))
+            }
         }
         strays = StraySearch(
             StraySearch.Parts(

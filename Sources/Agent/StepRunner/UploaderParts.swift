@@ -29,6 +29,8 @@ struct UploaderParts: Sendable {
     var sidecars: SidecarWriter
     /// Measures pictures and videos; `nil` if the configuration disables it.
     var media: (any MediaExamining)?
+    /// How many contents may wait for their examination in memory.
+    var examinationRoom = Examinations.room
     /// Handles files of the portrait folder as profile pictures; `nil` without such a folder.
     var portrait: (service: PortraitService, folder: RelativePath)?
     /// Commits posts; `nil` if the protocol has no posts. A source is then done when its files are.

@@ -7,9 +7,12 @@ struct Examinations: Sendable {
     /// larger machines, some processes stay free for pictures that a client waits for.
     static let limit = 2
 
-    /// With more contents, `isCrowded` says that no further ones should be added for now: those that come are found in
-    /// the ledger later.
+    /// With more contents, `isCrowded` says that no further ones should be read from the ledger for now.
     static let crowd = 256
+
+    /// With this many contents, `isFull` says that those that come should be left out: a search of the ledger finds them
+    /// later. The search reads all paths, so a usual batch of files must fit.
+    static let room = 16_384
 
     /// A rush ends this long after the last file was hashed or ended.
     static let lull = Duration.milliseconds(250)
@@ -20,6 +23,7 @@ struct Examinations: Sendable {
     /// then none are left out.
     static let mostHeldBack = 500
 
+    private let room: Int
     private var waiting: [ContentKey] = []
     private var head = 0
     private var rushEnd = MonotonicTime(nanoseconds: 0)
@@ -28,6 +32,8 @@ struct Examinations: Sendable {
     /// The queued contents and those under examination, with the files that wait for each.
     private var known: [ContentKey: Set<RelativePath>] = [:]
     private var running = 0
+
+    init(room: Int = Self.room) { self.room = room }
 
     /// Queues a content, unless it is queued already.
     mutating func add(_ key: ContentKey) {
@@ -82,6 +88,8 @@ struct Examinations: Sendable {
     var isEmpty: Bool { known.isEmpty }
     /// Whether many contents are queued.
     var isCrowded: Bool { known.count > Self.crowd }
+    /// Whether no further contents should be queued.
+    var isFull: Bool { known.count >= room }
 
     /// Whether a content is queued or under examination.
     func covers(_ key: ContentKey) -> Bool { known[key] != nil }

@@ -52,12 +52,11 @@ final class Thumbnails {
     private let media: any MediaExamining
     private let report: @Sendable (News) -> Void
     private let earlyLooks = EarlyLooks()
-    private var examinations = Examinations()
+    private var examinations: Examinations
     /// Rings when a rush holds back examinations no longer.
     private var alarm = Alarm()
     /// The contents that this run leaves to the next start.
     private var unsettled = UnsettledContents()
-    private let mayLeaveOut: Bool
     /// Whether contents were not queued because many were. The owner finds them in the ledger (`takeLeftOut`).
     private(set) var hasLeftOut = false
 
@@ -66,10 +65,11 @@ final class Thumbnails {
     /// Whether many contents wait for their examination.
     var isCrowded: Bool { examinations.isCrowded }
 
-    /// - Parameter mayLeaveOut: whether contents may be left to a later search of the ledger while many wait. False if
-    ///   files leave the outbox: `hold` must know which of them wait.
-    init(media: any MediaExamining, mayLeaveOut: Bool, report: @escaping @Sendable (News) -> Void) {
-        (self.media, self.mayLeaveOut, self.report) = (media, mayLeaveOut, report)
+    /// - Parameter room: how many contents may wait before further ones are left to a later search of the ledger. No limit
+    ///   if files leave the outbox: `hold` must know which of them wait.
+    init(media: any MediaExamining, room: Int, report: @escaping @Sendable (News) -> Void) {
+        (self.media, self.report) = (media, report)
+        examinations = Examinations(room: room)
     }
 
     // MARK: Examinations
@@ -98,7 +98,7 @@ final class Thumbnails {
     ) -> [Step] {
         guard isWanted(record), let key = record.key, !examinations.covers(key) else { return [] }
         if isFound, unsettled.covers(key, record.kind) { return [] }
-        if mayLeaveOut, !isFound, isCrowded {
+        if !isFound, examinations.isFull {
             hasLeftOut = true
             unsettled.remove(key, record.kind)
             return []

@@ -19,7 +19,7 @@ struct ThumbnailsTests {
 
     init() throws {
         place = try TemporaryDirectory()
-        thumbnails = Thumbnails(media: media, mayLeaveOut: true) { [news] in news.add($0) }
+        thumbnails = Thumbnails(media: media, room: 300) { [news] in news.add($0) }
     }
 
     /// The reports of the examinations.
@@ -160,11 +160,11 @@ struct ThumbnailsTests {
 
     @Test("leaves contents out while many wait, unless files must not leave before", arguments: [true, false])
     func leaveOut(mayLeaveOut: Bool) async throws {
-        let thumbnails = Thumbnails(media: media, mayLeaveOut: mayLeaveOut) { [news] in news.add($0) }
+        let thumbnails = Thumbnails(media: media, room: mayLeaveOut ? 300 : .max) { [news] in news.add($0) }
         media.hold()
         var (record, file) = try picture("a.jpg")
         let facts = Facts(records: [record], files: [record.path: file])
-        for number in 0...Examinations.crowd {
+        for number in 0..<300 {
             record.key = ContentKey(high: 1, low: UInt64(number))
             #expect(thumbnails.examine(record, Facts(records: [record], files: facts.files)) == [])
         }
@@ -183,7 +183,7 @@ struct ThumbnailsTests {
     @Test("searches for contents left out once no other waits")
     func search() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
-        let thumbnails = Thumbnails(media: media, mayLeaveOut: true) { [news] in news.add($0) }
+        let thumbnails = Thumbnails(media: media, room: 300) { [news] in news.add($0) }
         var (record, _) = try picture("a.jpg")
         var count: UInt64 = 0
         while !thumbnails.hasLeftOut {
@@ -193,7 +193,7 @@ struct ThumbnailsTests {
             thumbnails.noteProgress()
             #expect(thumbnails.examine(record, Facts()) == [])
         }
-        #expect(count > Examinations.crowd)
+        #expect(count > 300)
         while !thumbnails.maySearch { #expect(thumbnails.handle(try await news.next(), Facts()) == []) }
         thumbnails.beginSearch()
         #expect(!thumbnails.hasLeftOut)
@@ -202,7 +202,7 @@ struct ThumbnailsTests {
 
     @Test("a search passes over contents whose examination failed in this run")
     func failed() async throws {
-        let thumbnails = Thumbnails(media: ScriptedExaminer(facts: nil), mayLeaveOut: true) { [news] in news.add($0) }
+        let thumbnails = Thumbnails(media: ScriptedExaminer(facts: nil), room: 300) { [news] in news.add($0) }
         let (record, file) = try picture("a.jpg")
         let facts = Facts(records: [record], files: [record.path: file])
         #expect(thumbnails.examine(record, facts, isFound: true) == [])

@@ -67,8 +67,8 @@ struct UploaderMediaTests {
     func many() async throws {
         let media = ScriptedExaminer(facts: MediaFacts(width: 3, height: 2))
         media.hold()
-        let bench = try await Bench(media: media)
-        let names = (0..<(Examinations.crowd + 50)).map { "\($0).jpg" }
+        let bench = try await Bench(media: media, examinationRoom: 10)
+        let names = (0..<40).map { "\($0).jpg" }
         for (number, name) in names.enumerated() {
             try await bench.drop(name, picture(1) + [UInt8(number / 256), UInt8(number % 256)])
         }

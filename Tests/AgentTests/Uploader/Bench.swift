@@ -40,7 +40,8 @@ final class Bench: Sendable {
         place: TemporaryDirectory? = nil, remote: ScriptedRemote = ScriptedRemote(),
         clock: HandClock = .ahead(by: .seconds(3600)),
         settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep,
-        media: (any MediaExamining)? = nil, account: String = "default", window: Int = Uploader.window
+        media: (any MediaExamining)? = nil, examinationRoom: Int = 1000, account: String = "default",
+        window: Int = Uploader.window
     ) async throws {
         self.place = try place ?? TemporaryDirectory()
         self.remote = remote
@@ -64,7 +65,7 @@ final class Bench: Sendable {
                 files: files, rules: rules, secret: secret, threads: 2, withSHA256: afterUpload != .keep),
             secret: secret,
             sidecars: sidecars,
-            media: media, sources: remote, events: EventHub(clock: clock),
+            media: media, examinationRoom: examinationRoom, sources: remote, events: EventHub(clock: clock),
             session: SessionKeeper(
                 Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
                 account: Account(

@@ -76,7 +76,7 @@ final class StepRunner {
             logger: parts.logger
         ) { report(.steps([.path(.retirement($0, $1))])) }
         thumbnails = parts.media.map {
-            Thumbnails(media: $0, room: parts.afterUpload == .keep ? parts.examinationRoom : .max) {
+            Thumbnails(media: $0, room: parts.afterUpload == .keep ? parts.examinationRoom : nil) {
                 report(.thumbnails($0))
             }
         }
@@ -140,7 +140,7 @@ final class StepRunner {
             formerNames.record(old, renamedTo: new)
             if let key { requests.renamed(old, of: key) }
             // A search for contents left out may have passed the new name, but not the old one.
-            if thumbnails?.isSettled == false, let record = core.record(of: new) { return examine(record, core) }
+            if thumbnails?.isSettled == false { return [.examine(new)] }
         case .readDescription(let directory): return readDescription(of: directory)
         case .examine(let path): return core.record(of: path).map { examine($0, core) } ?? []
         case .releaseThumbnail(let key): return thumbnails?.release(key, core.contents).map(AgentStep.init) ?? []

@@ -19,11 +19,10 @@ struct Examinations: Sendable {
     /// How many examinations begin per `share` in a rush.
     static let mostPerShare = 2
     static let share = Duration.milliseconds(100)
-    /// With more waiting contents, a rush no longer holds back examinations. So many wait only if files leave the outbox:
-    /// then none are left out.
+    /// With more waiting contents, a rush no longer holds back examinations if files leave the outbox: the files wait too.
     static let mostHeldBack = 500
 
-    private let room: Int
+    private let room: Int?
     private var waiting: [ContentKey] = []
     private var head = 0
     private var rushEnd = MonotonicTime(nanoseconds: 0)
@@ -33,7 +32,8 @@ struct Examinations: Sendable {
     private var known: [ContentKey: Set<RelativePath>] = [:]
     private var running = 0
 
-    init(room: Int = Self.room) { self.room = room }
+    /// - Parameter room: how many contents may wait; no limit if `nil`, because files that leave the outbox wait for them.
+    init(room: Int? = Self.room) { self.room = room }
 
     /// Queues a content, unless it is queued already.
     mutating func add(_ key: ContentKey) {
@@ -61,7 +61,8 @@ struct Examinations: Sendable {
     /// From when the next content may be examined; `nil` if none waits, or if another examination must end first.
     var nextTurn: MonotonicTime? {
         guard running < Self.limit, head < waiting.count else { return nil }
-        return waiting.count - head > Self.mostHeldBack ? MonotonicTime(nanoseconds: 0) : min(rushEnd, share.from)
+        let mustHurry = room == nil && waiting.count - head > Self.mostHeldBack
+        return mustHurry ? MonotonicTime(nanoseconds: 0) : min(rushEnd, share.from)
     }
 
     private mutating func useShare(_ now: MonotonicTime) {
@@ -89,7 +90,7 @@ struct Examinations: Sendable {
     /// Whether many contents are queued.
     var isCrowded: Bool { known.count > Self.crowd }
     /// Whether no further contents should be queued.
-    var isFull: Bool { known.count >= room }
+    var isFull: Bool { room.map { known.count >= $0 } ?? false }
 
     /// Whether a content is queued or under examination.
     func covers(_ key: ContentKey) -> Bool { known[key] != nil }

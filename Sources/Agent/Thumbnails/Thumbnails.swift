@@ -9,7 +9,8 @@ import UploadCore
 /// them.
 ///
 /// A file is measured while it is hashed. If the measurement is quick enough, the registration carries the result.
-/// Thumbnails are drawn afterwards, most of them after the rush if many files arrive together. If a program was missing, both are retried at the next start.
+/// Thumbnails are drawn afterwards, most of them after the rush if many files arrive together. If a program was missing,
+/// both are retried at the next start.
 ///
 /// Not `Sendable`, so the compiler confines it to the thread of its owner. The examinations run in tasks, whose results
 /// reach the owner through `report`. The owner passes them back to `handle`.
@@ -57,7 +58,7 @@ final class Thumbnails {
     private var alarm = Alarm()
     /// The contents that this run leaves to the next start.
     private var unsettled = UnsettledContents()
-    /// Whether contents were not queued because many were. The owner finds them in the ledger (`takeLeftOut`).
+    /// Whether contents were not queued because many were. The owner finds them in the ledger (`maySearch`).
     private(set) var hasLeftOut = false
 
     /// Whether nothing is left to examine, now or at the next start.
@@ -65,9 +66,9 @@ final class Thumbnails {
     /// Whether many contents wait for their examination.
     var isCrowded: Bool { examinations.isCrowded }
 
-    /// - Parameter room: how many contents may wait before further ones are left to a later search of the ledger. No limit
-    ///   if files leave the outbox: `hold` must know which of them wait.
-    init(media: any MediaExamining, room: Int, report: @escaping @Sendable (News) -> Void) {
+    /// - Parameter room: how many contents may wait before further ones are left to a later search of the ledger. `nil` if
+    ///   files leave the outbox: `hold` must know which of them wait.
+    init(media: any MediaExamining, room: Int?, report: @escaping @Sendable (News) -> Void) {
         (self.media, self.report) = (media, report)
         examinations = Examinations(room: room)
     }
@@ -92,7 +93,8 @@ final class Thumbnails {
     /// Queues the content of a record for examination, unless the examination would add nothing. Leaves it out while
     /// many wait.
     ///
-    /// - Parameter isFound: whether the record was found in a search for contents left out. It is queued in any case.
+    /// - Parameter isFound: whether the record was found in a search for contents left out. It is not left out again, but
+    ///   passed over if its examination failed in this run.
     func examine<Facts: ContentFacts>(
         _ record: DropRecord, _ contents: @autoclosure () -> Facts, isFound: Bool = false
     ) -> [Step] {

@@ -160,7 +160,7 @@ struct ThumbnailsTests {
 
     @Test("leaves contents out while many wait, unless files must not leave before", arguments: [true, false])
     func leaveOut(mayLeaveOut: Bool) async throws {
-        let thumbnails = Thumbnails(media: media, room: mayLeaveOut ? 300 : .max) { [news] in news.add($0) }
+        let thumbnails = Thumbnails(media: media, room: mayLeaveOut ? 300 : nil) { [news] in news.add($0) }
         media.hold()
         var (record, file) = try picture("a.jpg")
         let facts = Facts(records: [record], files: [record.path: file])
@@ -327,9 +327,17 @@ struct ExaminationsTests {
         #expect(examinations.nextTurn == nil)
     }
 
-    @Test("do not wait for the end of a rush if very many wait")
-    func crowd() {
+    @Test("wait for the end of a rush, however many wait, if files stay")
+    func heldBack() {
         var examinations = Examinations()
+        for number in 0..<UInt64(Examinations.mostHeldBack * 2) { examinations.add(key(number)) }
+        examinations.noteProgress(now: time(1000))
+        #expect(examine(&examinations, now: time(1000)) == Examinations.mostPerShare)
+    }
+
+    @Test("do not wait for the end of a rush if very many files wait to leave")
+    func crowd() {
+        var examinations = Examinations(room: nil)
         let count = Examinations.mostHeldBack + 5
         for number in 0..<UInt64(count) { examinations.add(key(number)) }
         examinations.noteProgress(now: time(1000))

@@ -47,7 +47,7 @@ extension UploadMachine {
         case .ready: readyCount += change
         case .unregistered:
             waitingCount += change
-            // It may have been one of those that had to stay.
+            // The upload may have been one that `shrinkAbove` was raised for.
             if change < 0 { shrinkAbove = max(window + slack, shrinkAbove + change) }
         default: break
         }

@@ -42,7 +42,8 @@ public final class AcknowledgementLog: Sendable {
         }
 
         private static func generation(of upload: UploadRecord) -> UInt64 {
-            var text = "\(upload.assemblyFailures) \(upload.remoteID ?? "") \(upload.scope)"
+            var text = "\(upload.assemblyFailures) \(upload.handle?.id ?? "") \(upload.scope)"
+            if let object = upload.handle?.object { text += " \(object)" }
             return text.withUTF8 { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }
         }
     }

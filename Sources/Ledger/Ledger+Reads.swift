@@ -194,16 +194,16 @@ extension Ledger {
         return found?.scope == scope ? found : nil
     }
 
-    /// Returns the ids to delete at one server and account, in no particular order.
-    public func removals(for scope: RemoteScope) throws(LedgerError) -> [String] {
-        var ids: [String] = []
+    /// Returns the uploads to delete at one server and account, in no particular order.
+    public func removals(for scope: RemoteScope) throws(LedgerError) -> [RemoteHandle] {
+        var handles: [RemoteHandle] = []
         try forEach(
             RemovalRecord.self,
             { record in
-                if record.scope == scope { ids.append(record.id) }
+                if record.scope == scope { handles.append(record.handle) }
                 return true
             }, damaged: { _ in })
-        return ids
+        return handles
     }
 
     /// Returns a setting's value; nil if none is stored.

@@ -45,11 +45,11 @@ struct LedgerChanges {
             try put(record, LedgerKeys.source(record.id), in: transaction)
         case .forgetSource(let id):
             try transaction.remove(LedgerTable.sources.table, LedgerKeys.source(id))
-        case .removal(let id, let scope):
-            let record = RemovalRecord(id: id, scope: scope)
+        case .removal(let handle, let scope):
+            let record = RemovalRecord(handle, scope)
             try put(record, record.key, in: transaction)
-        case .forgetRemoval(let id, let scope):
-            try transaction.remove(LedgerTable.removals.table, RemovalRecord(id: id, scope: scope).key)
+        case .forgetRemoval(let handle, let scope):
+            try transaction.remove(LedgerTable.removals.table, RemovalRecord(handle, scope).key)
         case .setting(let name, let value?):
             try put(SettingRecord(value: value), Array(name.utf8), in: transaction)
         case .setting(let name, nil):

@@ -9,9 +9,10 @@ enum LedgerKeys {
         return bigEndian(hash.high64, hash.low64)
     }
 
-    /// Hashes an id of a server, since LMDB limits keys to 511 bytes and ids may be longer.
-    static func removal(_ id: String, _ scope: RemoteScope) -> [UInt8] {
-        pathHash(Array(scope.description.utf8) + [0] + Array(id.utf8))
+    /// Hashes what the server knows an upload by, since LMDB limits keys to 511 bytes and ids may be longer.
+    static func removal(_ handle: RemoteHandle, _ scope: RemoteScope) -> [UInt8] {
+        let object: [UInt8] = handle.object.map { [0] + Array($0.utf8) } ?? []
+        return pathHash(Array(scope.description.utf8) + [0] + Array(handle.id.utf8) + object)
     }
 
     static func content(_ key: ContentKey) -> [UInt8] {

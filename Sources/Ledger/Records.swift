@@ -40,15 +40,19 @@ extension UploadRecord: StoredRecord {
         return record
     }
 
-    /// Appends the fields of schema 5 at the end of the record; older records lack them.
+    /// Appends the fields of schemas 5 and 7 at the end of the record. Records without them, or older, end earlier.
     func encodeNewFields(into encoder: inout RecordEncoder) {
-        if let sha256 { encoder.append(bytes: sha256.bytes) }
+        guard sha256 != nil || handle?.object != nil else { return }
+        encoder.append(bytes: sha256?.bytes ?? [])
+        if let object = handle?.object { encoder.append(object) }
     }
 
     mutating func decodeNewFields(from decoder: inout RecordDecoder) {
         guard !decoder.isSound else { return }
-        sha256 = StrongDigest(decoder.readBytes())
-        if sha256 == nil { decoder.fail() }
+        let digest = decoder.readBytes()
+        sha256 = StrongDigest(digest)
+        if sha256 == nil, !digest.isEmpty { decoder.fail() }
+        if !decoder.isSound { handle?.object = decoder.readText() }
     }
 
     func encodeOldFields(into encoder: inout RecordEncoder) {
@@ -57,7 +61,7 @@ extension UploadRecord: StoredRecord {
         encoder.append(plan.size)
         encoder.append(plan.fragmentSize)
         encoder.append(scope.description)
-        encoder.append(optional: remoteID)
+        encoder.append(optional: handle?.id)
         encoder.append(Int64(assemblyFailures))
         encoder.append(Int64(attempts))
         encoder.append(order)
@@ -68,11 +72,11 @@ extension UploadRecord: StoredRecord {
         let seal = decoder.readSeal()
         let plan = FragmentPlan(size: decoder.read(UInt64.self), fragmentSize: decoder.read(UInt32.self))
         let scope = RemoteScope(decoder.readText())
-        let remoteID = decoder.readOptionalText()
+        let handle = decoder.readOptionalText().map { RemoteHandle(id: $0) }
         let assemblyFailures = Int(truncatingIfNeeded: decoder.read(Int64.self))
         let attempts = Int(truncatingIfNeeded: decoder.read(Int64.self))
         var record = UploadRecord(key: key, seal: seal, plan: plan, scope: scope, order: decoder.read(Int64.self))
-        record.remoteID = remoteID
+        record.handle = handle
         record.assemblyFailures = assemblyFailures
         record.attempts = attempts
         return record

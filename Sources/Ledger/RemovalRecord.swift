@@ -1,28 +1,30 @@
 import UploadCore
 
-/// An id to delete on the server. Its key is a hash: should two ids of a scope ever share a hash, one of them stays on
-/// the server until it expires there.
+/// An upload to delete on the server. Its key is a hash: should two uploads of a scope ever share a hash, one of them
+/// stays on the server until it expires there.
 struct RemovalRecord: StoredRecord, Equatable {
     static var table: LedgerTable { .removals }
 
-    var id: String
+    var handle: RemoteHandle
     var scope: RemoteScope
 
     /// The record's key in the table.
-    var key: [UInt8] { LedgerKeys.removal(id, scope) }
+    var key: [UInt8] { LedgerKeys.removal(handle, scope) }
 
-    init(id: String, scope: RemoteScope) {
-        self.id = id
+    init(_ handle: RemoteHandle, _ scope: RemoteScope) {
+        self.handle = handle
         self.scope = scope
     }
 
     func encodeFields(into encoder: inout RecordEncoder) {
-        encoder.append(id)
+        encoder.append(handle.id)
+        encoder.append(optional: handle.object)
         encoder.append(scope.description)
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> RemovalRecord? {
-        RemovalRecord(id: decoder.readText(), scope: RemoteScope(decoder.readText()))
+        let handle = RemoteHandle(id: decoder.readText(), object: decoder.readOptionalText())
+        return RemovalRecord(handle, RemoteScope(decoder.readText()))
     }
 
     func store(in transaction: borrowing WriteTransaction) throws(LMDBError) {
@@ -42,8 +44,8 @@ extension RemovalRecord {
             let scope = value.withUnsafeBytes({ try? SettingRecord.decode($0, key: key).get().value })
         else { return nil }
         self.init(
-            id: String(decoding: key.dropFirst(Self.prefix.count), as: UTF8.self),
-            scope: RemoteScope(String(decoding: scope, as: UTF8.self)))
+            RemoteHandle(id: String(decoding: key.dropFirst(Self.prefix.count), as: UTF8.self)),
+            RemoteScope(String(decoding: scope, as: UTF8.self)))
     }
 
     /// Moves the ids from the settings to their table.

@@ -57,13 +57,26 @@ public protocol Remote: Sendable {
     /// - Returns: one result for each upload, in order.
     func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>]
 
-    /// Deletes unfinished uploads on the server; ignores unknown ids.
-    func remove(_ ids: [String]) async throws(RemoteFailure)
+    /// Asks whether the server still holds contents that it confirmed earlier; at most `traits.batch` of them. Called
+    /// before files are moved or deleted.
+    ///
+    /// - Parameter uploads: contents that this run need not have sent. The handle's id is the id of the `RemoteObject`
+    ///   that confirmed the content; there are no receipts.
+    /// - Returns: one result for each content, in order; `.forgotten` if the server lacks it.
+    func prove(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>]
+
+    /// Deletes uploads on the server; ignores unknown ones.
+    func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure)
 }
 
 extension Remote {
     /// No preference.
     public var executor: (any TaskExecutor)? { nil }
+
+    /// Asks as `finish` does.
+    public func prove(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
+        await finish(uploads)
+    }
 }
 
 /// The description of a content for registration.
@@ -96,18 +109,19 @@ public struct UploadDescription: Equatable, Sendable {
 
 /// The server's answer to a registration.
 public enum Registration: Equatable, Sendable {
-    /// The server issued an id; the resume point gives its progress if it knew the upload.
-    case registered(id: String, ResumePoint)
+    /// The server knows the upload by this handle from now on. The resume point gives its progress if it knew the upload
+    /// before.
+    case registered(RemoteHandle, ResumePoint)
     /// The server has the content already, so no fragment is sent.
     case existing(RemoteObject)
 }
 
-/// An upload with its id on the server.
+/// An upload that the server knows.
 public struct RemoteUpload: Equatable, Sendable {
     /// MD5 of the content.
     public var key: ContentKey
-    /// The server's id.
-    var id: String
+    /// What the server knows the upload by.
+    var handle: RemoteHandle
     /// How the content is split into fragments.
     public var plan: FragmentPlan
     /// The content's type.
@@ -116,9 +130,11 @@ public struct RemoteUpload: Equatable, Sendable {
     var receipts: [Int: String]
 
     /// Creates a reference to an upload.
-    public init(key: ContentKey, id: String, plan: FragmentPlan, type: MediaType, receipts: [Int: String] = [:]) {
+    public init(
+        key: ContentKey, handle: RemoteHandle, plan: FragmentPlan, type: MediaType, receipts: [Int: String] = [:]
+    ) {
         self.key = key
-        self.id = id
+        self.handle = handle
         self.plan = plan
         self.type = type
         self.receipts = receipts

@@ -16,7 +16,7 @@ struct AcknowledgementLogTests {
         var upload = UploadRecord(
             key: ContentKey(high: 1, low: 2), seal: ContentSeal(size: plan.size, digest: 3), plan: plan,
             scope: RemoteScope("here"), order: 1)
-        upload.remoteID = "43"
+        upload.handle = RemoteHandle(id: "43")
         self.upload = upload
     }
 
@@ -86,7 +86,7 @@ struct AcknowledgementLogTests {
     func generations() throws {
         let entry = AcknowledgementLog.Entry(fragment: 5, of: upload)
         var other = upload
-        other.remoteID = "44"
+        other.handle = RemoteHandle(id: "44")
         #expect(!entry.belongs(to: other))
         other = upload
         other.assemblyFailures = 1

@@ -155,7 +155,7 @@ struct LedgerContents {
     var acknowledged: [ContentKey: FragmentSet] = [:]
     var digests: [ContentKey: UInt64?] = [:]
     var settings: [String: [UInt8]] = [:]
-    var removals: Set<String> = []
+    var removals: Set<RemoteHandle> = []
     var confirmations: [ContentKey: UploadCore.Confirmation] = [:]
     var sources: [String: SourceRecord] = [:]
     var parked: [ContentKey: ParkedUpload] = [:]
@@ -222,20 +222,21 @@ func fill(_ ledger: Ledger, paths: Int) async throws {
         drop.key = key
         var upload = UploadRecord(
             key: key, seal: sampleSeal, plan: FragmentPlan(size: 5_000_000), scope: sampleScope, order: Int64(number))
-        upload.remoteID = "\(number)"
+        upload.handle = RemoteHandle(id: "\(number)")
         var confirmation = sampleConfirmation()
         confirmation.key = key
         ledger.commit([
             .drop(drop), .upload(upload), .digests(key, [UInt64(number), 2, 3]),
             .fragments(key, FragmentPage(index: 0, words: [UInt64(number % 512)])), .confirmation(confirmation),
-            .removal("\(number)", sampleScope),
+            .removal(RemoteHandle(id: "\(number)"), sampleScope),
         ]) {}
         if number % 60 == 0 { await ledger.commit([]) }
     }
     ledger.commit([.setting("large", [UInt8](repeating: 3, count: 30_000)), .setting("paused", [])]) {}
     for number in 0..<paths / 6 {
         ledger.commit([
-            .forgetDrop(try path("day \(number / 50)/IMG_\(number).jpg")), .forgetRemoval("\(number)", sampleScope),
+            .forgetDrop(try path("day \(number / 50)/IMG_\(number).jpg")),
+            .forgetRemoval(RemoteHandle(id: "\(number)"), sampleScope),
         ]) {}
         if number % 20 == 0 { await ledger.commit([]) }
     }

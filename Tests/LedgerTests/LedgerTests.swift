@@ -138,15 +138,19 @@ struct LedgerTests {
     /// LMDB limits keys to 511 bytes.
     @Test func idsToDeleteMayHaveFourKilobytes() async throws {
         let other = RemoteScope("s3 https://s3.example/pictures bob")
-        let long = String(repeating: "/upload", count: 585) + "a"
-        let longer = long + "b"
-        #expect(longer.utf8.count > 4096)
+        let text = String(repeating: "/upload", count: 585)
+        #expect(text.utf8.count > 4094)
+        let (long, longer) = (RemoteHandle(id: text + "a"), RemoteHandle(id: text + "ab"))
+        let (short, part) = (RemoteHandle(id: "8"), RemoteHandle(id: "8", object: text))
         #expect(
-            await ledger.commit([.removal(long, sampleScope), .removal(longer, sampleScope), .removal("8", other)]))
-        #expect(await ledger.commit([.removal("8", sampleScope), .removal(long, sampleScope)]))
-        #expect(try Set(ledger.removals(for: sampleScope)) == [long, longer, "8"])
-        #expect(await ledger.commit([.forgetRemoval("8", sampleScope), .forgetRemoval(longer, sampleScope)]))
-        #expect(try ledger.removals(for: sampleScope) == [long])
-        #expect(try ledger.removals(for: other) == ["8"])
+            await ledger.commit([.removal(long, sampleScope), .removal(longer, sampleScope), .removal(short, other)]))
+        #expect(
+            await ledger.commit([
+                .removal(short, sampleScope), .removal(part, sampleScope), .removal(long, sampleScope),
+            ]))
+        #expect(try Set(ledger.removals(for: sampleScope)) == [long, longer, short, part])
+        #expect(await ledger.commit([.forgetRemoval(short, sampleScope), .forgetRemoval(longer, sampleScope)]))
+        #expect(try Set(ledger.removals(for: sampleScope)) == [long, part])
+        #expect(try ledger.removals(for: other) == [short])
     }
 }

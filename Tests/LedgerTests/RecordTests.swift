@@ -29,6 +29,11 @@ struct RecordTests {
         var strong = sampleUpload()
         strong.sha256 = StrongDigest(Array(1...32))
         try expectRoundTrip(strong)
+        var named = sampleUpload()
+        named.handle = RemoteHandle(id: "", object: "2026/IMG 1.jpg")
+        try expectRoundTrip(named)
+        strong.handle?.object = "2026/IMG 1.jpg"
+        try expectRoundTrip(strong)
         try expectRoundTrip(ParkedUpload(upload: strong, acknowledged: FragmentSet(words: [5]), receipts: [0: "a"]))
         try expectRoundTrip(FragmentPage(index: 3, words: [1, .max], receipts: [12_290: "\"etag\""]))
         try expectRoundTrip(DigestPage(digests: [1, 2, 3]))

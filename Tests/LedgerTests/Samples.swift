@@ -39,7 +39,7 @@ func fullDrop(_ path: RelativePath, state: FileState = .done) -> DropRecord {
 func sampleUpload() -> UploadRecord {
     var upload = UploadRecord(
         key: sampleKey, seal: sampleSeal, plan: FragmentPlan(size: 5_000_000), scope: sampleScope, order: -3)
-    upload.remoteID = "43"
+    upload.handle = RemoteHandle(id: "43")
     upload.assemblyFailures = 2
     upload.attempts = 5
     return upload

@@ -29,7 +29,8 @@ struct FileSectionRemoteTests {
         let results = await remote(transport).register([try TestContent(1, size: 19_232).description, video])
         #expect(
             results == [
-                .success(.registered(id: "43", .asRecorded)), .success(.existing(RemoteObject(id: "44", url: nil))),
+                .success(.registered(RemoteHandle(id: "43"), .asRecorded)),
+                .success(.existing(RemoteObject(id: "44", url: nil))),
             ])
         let request = try #require(transport.requests.first)
         #expect(request.method == "POST" && request.url == "https://host/base/fileSection/preLoad.do")
@@ -99,7 +100,7 @@ struct FileSectionRemoteTests {
         let results = await remote(ScriptedTransport(data: #"{"fileIds":["\#(id)"]}"#)).register([
             try TestContent(1, size: 1).description
         ])
-        #expect(results == [.success(.registered(id: id, .asRecorded))])
+        #expect(results == [.success(.registered(RemoteHandle(id: id), .asRecorded))])
     }
 
     // MARK: upload
@@ -164,14 +165,14 @@ struct FileSectionRemoteTests {
 
     // MARK: isFinish and delete
 
-    private func finish(_ data: String, _ ids: [String] = ["43", "44"]) async throws -> [Result<
+    private func finish(_ data: String, _ ids: [RemoteHandle] = ["43", "44"]) async throws -> [Result<
         FinishOutcome, RemoteFailure
     >] {
         let uploads = try ids.enumerated().map { try TestContent(UInt64($0.offset) + 1, size: 1).upload($0.element) }
         let transport = ScriptedTransport(data: data)
         let results = await remote(transport).finish(uploads)
         #expect(transport.requests.first?.url == "https://host/base/fileSection/isFinish.do")
-        #expect((transport.requests.first?.json ?? [:]) as NSDictionary == ["fileIds": ids] as NSDictionary)
+        #expect((transport.requests.first?.json ?? [:]) as NSDictionary == ["fileIds": ids.map(\.id)] as NSDictionary)
         return results
     }
 

@@ -65,7 +65,7 @@ private struct OffsetRemote: Remote {
                     }
                     values.lastID += 1
                     values.open["\(values.lastID)"] = (upload.key, upload.plan.size, [])
-                    return .success(.registered(id: "\(values.lastID)", .offset(0)))
+                    return .success(.registered(RemoteHandle(id: "\(values.lastID)"), .offset(0)))
                 }
             }
         }
@@ -73,13 +73,16 @@ private struct OffsetRemote: Remote {
 
     func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
         try process { values -> Result<ResumePoint, RemoteFailure> in
-            if let finished = values.finished[upload.id] { return .success(.offset(UInt64(finished.bytes.count))) }
-            return values.open[upload.id].map { .success(.offset(UInt64($0.bytes.count))) } ?? .failure(.forgotten)
+            if let finished = values.finished[upload.handle.id] {
+                return .success(.offset(UInt64(finished.bytes.count)))
+            }
+            return values.open[upload.handle.id].map { .success(.offset(UInt64($0.bytes.count))) }
+                ?? .failure(.forgotten)
         }
     }
 
     func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
-        let id = fragment.upload.id
+        let id = fragment.upload.handle.id
         let start = fragment.upload.plan.range(of: fragment.index).lowerBound + UInt64(fragment.skip)
         guard let offset = state.values.withLock({ $0.open[id]?.bytes.count }) else { throw .forgotten }
         guard UInt64(offset) == start else { throw .outOfStep(Self.differs) }
@@ -117,18 +120,18 @@ private struct OffsetRemote: Remote {
         uploads.map { upload in
             Result { () throws(RemoteFailure) in
                 try process { values -> Result<FinishOutcome, RemoteFailure> in
-                    if values.finished[upload.id] != nil {
-                        return .success(.confirmed(RemoteObject(id: upload.id, url: nil)))
+                    if values.finished[upload.handle.id] != nil {
+                        return .success(.confirmed(RemoteObject(id: upload.handle.id, url: nil)))
                     }
-                    return .failure(values.open[upload.id] == nil ? .forgotten : .outOfStep(Self.differs))
+                    return .failure(values.open[upload.handle.id] == nil ? .forgotten : .outOfStep(Self.differs))
                 }
             }
         }
     }
 
-    func remove(_ ids: [String]) async throws(RemoteFailure) {
+    func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
         try process { values -> Result<Void, RemoteFailure> in
-            for id in ids { values.open[id] = nil }
+            for handle in handles { values.open[handle.id] = nil }
             return .success(())
         }
     }

@@ -37,7 +37,7 @@ struct RemoteConformance {
         return try TestContent(number, size: Int(size), fragmentSize: remote.traits.plan(for: size).fragmentSize)
     }
 
-    func register(_ content: TestContent) async throws -> String {
+    func register(_ content: TestContent) async throws -> RemoteHandle {
         guard case .success(.registered(let id, _)) = await remote.register([content.description]).first else {
             throw Unexpected("no id")
         }
@@ -47,7 +47,7 @@ struct RemoteConformance {
     /// The order in which to send fragments: ascending if the protocol requires it, else descending.
     func order(_ count: Int) -> [Int] { remote.traits.inOrder ? Array(0..<count) : (0..<count).reversed() }
 
-    func sendAll(_ content: TestContent, id: String) async throws -> [Int: String] {
+    func sendAll(_ content: TestContent, id: RemoteHandle) async throws -> [Int: String] {
         var receipts: [Int: String] = [:]
         for index in order(content.plan.count) {
             receipts[index] = try await remote.send(content.fragment(index, id: id))
@@ -166,7 +166,7 @@ struct RemoteConformance {
     }
 
     /// Returns how many bytes of a fragment the server has. Checks that the server refuses to take these again.
-    private func partOfFragment(_ index: Int, _ content: TestContent, _ id: String) async throws -> UInt32 {
+    private func partOfFragment(_ index: Int, _ content: TestContent, _ id: RemoteHandle) async throws -> UInt32 {
         let range = content.plan.range(of: index)
         guard case .offset(let offset) = try await remote.resume(content.upload(id)), range.contains(offset) else {
             throw Unexpected("no offset within the fragment")

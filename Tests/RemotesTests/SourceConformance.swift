@@ -17,7 +17,7 @@ struct SourceConformance {
         let content = try remote.content()
         let id = try await remote.register(content)
         _ = try await remote.finish(content.upload(id, receipts: try await remote.sendAll(content, id: id)))
-        return id
+        return id.name
     }
 
     // MARK: What must hold

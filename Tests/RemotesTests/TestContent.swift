@@ -3,7 +3,7 @@ import LinuxSystem
 import Remotes
 import SystemPackage
 import TestSupport
-import UploadCore
+public import UploadCore
 
 @testable import Digests
 
@@ -50,8 +50,8 @@ struct TestContent: Sendable {
         UploadDescription(key: key, plan: plan, path: path, type: type, modified: 1_700_000_000_123)
     }
 
-    func upload(_ id: String, receipts: [Int: String] = [:]) -> RemoteUpload {
-        RemoteUpload(key: key, id: id, plan: plan, type: type, receipts: receipts)
+    func upload(_ handle: RemoteHandle, receipts: [Int: String] = [:]) -> RemoteUpload {
+        RemoteUpload(key: key, handle: handle, plan: plan, type: type, receipts: receipts)
     }
 
     /// Changes one byte of the file.
@@ -72,7 +72,12 @@ struct TestContent: Sendable {
             digests: Array(digests[blocks]), secret: secret)
     }
 
-    func fragment(_ index: Int, id: String, skip: UInt32 = 0) throws -> OutgoingFragment {
+    func fragment(_ index: Int, id: RemoteHandle, skip: UInt32 = 0) throws -> OutgoingFragment {
         OutgoingFragment(upload: upload(id), index: index, skip: skip, body: try reader(of: index))
     }
+}
+
+extension RemoteHandle: ExpressibleByStringLiteral {
+    /// A handle without an object, as fileSection and tus have it.
+    public init(stringLiteral id: String) { self.init(id: id) }
 }

@@ -116,8 +116,8 @@ final class RequestRunner {
             let results = known.isEmpty ? [] : await remote.register(known.map(\.1))
             let events = zip(known, results).map { upload, result -> MachineEvent in
                 switch result {
-                case .success(.registered(let remoteID, let point)):
-                    .registered(id, upload.0, remoteID: remoteID, point)
+                case .success(.registered(let handle, let point)):
+                    .registered(id, upload.0, handle, point)
                 case .success(.existing(let object)): .existing(id, upload.0, object)
                 case .failure(let failure): .failed(id, upload.0, failure)
                 }
@@ -140,9 +140,12 @@ final class RequestRunner {
 
     private func finish(_ id: RequestID, _ keys: [ContentKey], _ uploads: UploadFacts) {
         let known = keys.compactMap { uploads.remoteUpload(of: $0) }
+        let confirmed = known.filter { uploads.machine.isVerification(of: $0.key) }
+        let sent = known.filter { !uploads.machine.isVerification(of: $0.key) }
         start(id) { [remote = parts.remote] in
-            let results = known.isEmpty ? [] : await remote.finish(known)
-            let events = zip(known, results).map { upload, result -> MachineEvent in
+            var results = sent.isEmpty ? [] : await remote.finish(sent)
+            if !confirmed.isEmpty { results += await remote.prove(confirmed) }
+            let events = zip(sent + confirmed, results).map { upload, result -> MachineEvent in
                 switch result {
                 case .success(let outcome): .finished(id, upload.key, outcome)
                 case .failure(let failure): .failed(id, upload.key, failure)
@@ -158,10 +161,10 @@ final class RequestRunner {
         return keys.filter { !known.contains($0) }.map { .failed(id, $0, .cancelled) }
     }
 
-    private func remove(_ id: RequestID, _ names: [String]) {
+    private func remove(_ id: RequestID, _ handles: [RemoteHandle]) {
         start(id) { [remote = parts.remote] in
             do throws(RemoteFailure) {
-                try await remote.remove(names)
+                try await remote.remove(handles)
                 return [.removed(id)]
             } catch {
                 return [.removalFailed(id, error)]

@@ -24,12 +24,13 @@ struct UploadFacts {
         return description
     }
 
-    /// Returns an upload with the id that the server gave it; `nil` without an id.
+    /// Returns an upload with its handle; `nil` before its registration.
     func remoteUpload(of key: ContentKey) -> RemoteUpload? {
-        guard let upload = machine.record(of: key), let id = upload.remoteID else { return nil }
+        guard let upload = machine.record(of: key), let handle = upload.handle else { return nil }
         let path = machine.waiters(of: key).first { active[$0]?.type != nil }
         let type = path.flatMap { active[$0]?.type } ?? .other
-        return RemoteUpload(key: key, id: id, plan: upload.plan, type: type, receipts: machine.receipts(of: key))
+        return RemoteUpload(
+            key: key, handle: handle, plan: upload.plan, type: type, receipts: machine.receipts(of: key))
     }
 
     /// Whether fragments of the upload are being sent.

@@ -69,7 +69,7 @@ struct ParkedUploads: Sendable {
         waiters[name] = nil
         guard let record = entries.removeValue(forKey: name)?.record else { return [] }
         var writes = [LedgerWrite.forgetParked(record.key, record.scope)]
-        if let id = record.remoteID { writes.append(.removal(id, record.scope)) }
+        if let handle = record.handle { writes.append(.removal(handle, record.scope)) }
         return writes
     }
 }

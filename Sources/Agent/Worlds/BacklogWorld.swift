@@ -33,7 +33,7 @@ struct BacklogWorld: StoredUploads {
     func upload(_ record: UploadRecord) throws(LedgerError) -> StoredUpload {
         var upload = StoredUpload(record: record, waiters: try waiters(of: record.key))
         // Without an id, nothing of it was sent.
-        if record.remoteID != nil {
+        if record.handle != nil {
             (upload.acknowledged, upload.receipts) = try stored.ledger.fragments(of: record.key, plan: record.plan)
         }
         return upload

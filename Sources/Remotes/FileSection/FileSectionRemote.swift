@@ -55,7 +55,7 @@ public final class FileSectionRemote: Remote {
             return ids.map { id in
                 existing.contains(id.text)
                     ? .success(.existing(RemoteObject(id: id.text, url: nil)))
-                    : .success(.registered(id: id.text, .asRecorded))
+                    : .success(.registered(RemoteHandle(id: id.text), .asRecorded))
             }
         } catch {
             return uploads.map { _ in .failure(error) }
@@ -77,7 +77,7 @@ public final class FileSectionRemote: Remote {
             case .other: "application/octet-stream"
             }
         let part = MultipartPart(
-            name: "sectionFile", fileName: "\(fragment.upload.id)-\(fragment.index).\(fileExtension)",
+            name: "sectionFile", fileName: "\(fragment.upload.handle.id)-\(fragment.index).\(fileExtension)",
             contentType: contentType, source: fragment.body)
         var request = TransportRequest(method: .post, url: base + "/fileSection/upload.do", body: .multipart([part]))
         request.onProgress = fragment.onProgress
@@ -89,7 +89,7 @@ public final class FileSectionRemote: Remote {
     public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
         let judge = await judge(of: "isFinish.do", about: .knownIDs)
         do throws(RemoteFailure) {
-            let body = Messages.FileIDs(fileIds: uploads.map(\.id))
+            let body = Messages.FileIDs(fileIds: uploads.map(\.handle.id))
             let reply = try await post("/fileSection/isFinish.do", body, judge)
             let answer = try judge.data(Messages.IsFinishReply.self, of: reply)
             guard (0...2).contains(answer.finishStatus) else {
@@ -104,9 +104,9 @@ public final class FileSectionRemote: Remote {
     }
 
     /// `POST /fileSection/delete.do`.
-    public func remove(_ ids: [String]) async throws(RemoteFailure) {
+    public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
         let judge = await judge(of: "delete.do", about: .knownIDs)
-        let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: ids), judge)
+        let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: handles.map(\.id)), judge)
         do {
             try judge.accept(reply)
         } catch RemoteFailure.forgotten {}
@@ -184,25 +184,26 @@ struct FinishVerdict {
     }
 
     func outcome(of upload: RemoteUpload) -> Result<FinishOutcome, RemoteFailure> {
-        if unknown.contains(upload.id) { return .failure(.forgotten) }
-        if let digest = digests[upload.id], ContentKey(hexadecimal: digest) != upload.key {
+        let id = upload.handle.id
+        if unknown.contains(id) { return .failure(.forgotten) }
+        if let digest = digests[id], ContentKey(hexadecimal: digest) != upload.key {
             let found = hidingToken(digest).prefix(32)
-            return .success(.failed(failure("the server assembled \(upload.id) with MD5 \(found)")))
+            return .success(.failed(failure("the server assembled \(id) with MD5 \(found)")))
         }
         switch status {
-        case 1: return .success(.confirmed(RemoteObject(id: upload.id, url: urls[upload.id].map(hidingToken))))
+        case 1: return .success(.confirmed(RemoteObject(id: id, url: urls[id].map(hidingToken))))
         case 2: return .success(.assembling)
         default: break
         }
-        if failed.contains(upload.id) {
-            return .success(.failed(failure("the server could not assemble \(upload.id)")))
+        if failed.contains(id) {
+            return .success(.failed(failure("the server could not assemble \(id)")))
         }
         // Other uploads failed: ask about this upload again, without them.
         if !failed.isEmpty { return .success(.assembling) }
         // The reply names no upload: a single upload must have failed. For several, `forgotten` makes the upload
         // machine ask about each one alone.
         return asked == 1
-            ? .success(.failed(failure("the server could not assemble \(upload.id)"))) : .failure(.forgotten)
+            ? .success(.failed(failure("the server could not assemble \(id)"))) : .failure(.forgotten)
     }
 
     private func failure(_ what: String) -> FileError {

@@ -110,7 +110,7 @@ enum Messages {
     static func fileBlock(_ fragment: OutgoingFragment) -> String {
         let plan = fragment.upload.plan
         return """
-            [{"id":"\(fragment.upload.id)","totalSize":\(plan.size),"blockTotal":\(plan.count),\
+            [{"id":"\(fragment.upload.handle.id)","totalSize":\(plan.size),"blockTotal":\(plan.count),\
             "blockNo":\(fragment.index + 1)}]
             """
     }

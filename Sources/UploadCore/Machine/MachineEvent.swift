@@ -57,7 +57,7 @@ public enum MachineEvent: Equatable, Sendable {
     case retry(ContentKey)
 
     /// A registration request ended for one of its uploads.
-    case registered(RequestID, ContentKey, remoteID: String, ResumePoint)
+    case registered(RequestID, ContentKey, RemoteHandle, ResumePoint)
     /// The server answered a registration: it has the content already.
     case existing(RequestID, ContentKey, RemoteObject)
     /// The server said how much of the upload it has.
@@ -87,8 +87,8 @@ public enum MachineEvent: Equatable, Sendable {
     case committed(RequestID, url: String?)
     /// A commit failed.
     case commitFailed(RequestID, RemoteFailure)
-    /// Delete on the server the confirmed contents with these ids, which are no longer wanted.
-    case discard([String])
+    /// Delete these confirmed contents on the server: they are no longer wanted.
+    case discard([RemoteHandle])
     /// The user signed out, for the reason given, or signed in again (nil). While signed out, the machine sends
     /// nothing, not even a probe.
     case setSignedOut(FileError?)
@@ -142,8 +142,8 @@ public enum MachineAction: Equatable, Sendable {
     case send(RequestID, ContentKey, fragment: Int, skip: UInt32)
     /// Ask the server whether uploads are finished.
     case finish(RequestID, [ContentKey])
-    /// Delete uploads on the server, by id.
-    case remove(RequestID, [String])
+    /// Delete uploads on the server.
+    case remove(RequestID, [RemoteHandle])
     /// Commit a source's revision.
     case commit(RequestID, SourceCommit)
     /// A source's commit ended.

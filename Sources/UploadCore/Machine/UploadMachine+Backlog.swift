@@ -60,7 +60,7 @@ extension UploadMachine {
         let key = upload.record.key
         guard uploads[key] == nil, !forgotten.contains(key), upload.record.scope == scope else { return }
         if upload.waiters.isEmpty {
-            if let id = upload.record.remoteID { remove(id) }
+            if let handle = upload.record.handle { remove(handle) }
             return actions.append(.write(.forgetUpload(key)))
         }
         restore(

@@ -78,31 +78,31 @@ extension UploadMachine {
 
     // MARK: Removals
 
-    /// Schedules the deletion of an id on the server. The schedule survives restarts.
-    mutating func remove(_ id: String) {
-        removals.append(id)
-        actions.append(.write(.removal(id, scope)))
+    /// Schedules the deletion of an upload on the server. The schedule survives restarts.
+    mutating func remove(_ handle: RemoteHandle) {
+        removals.append(handle)
+        actions.append(.write(.removal(handle, scope)))
     }
 
     /// Schedules the deletion of confirmed contents.
-    mutating func discard(_ ids: [String]) {
+    mutating func discard(_ handles: [RemoteHandle]) {
         let underWay = requests.values.flatMap(\.removals)
-        for id in ids where !removals.contains(id) && !underWay.contains(id) { remove(id) }
+        for handle in handles where !removals.contains(handle) && !underWay.contains(handle) { remove(handle) }
     }
 
-    /// Cancels the deletion of an id because the server issued the id again.
-    mutating func keep(_ id: String, now: Now) {
-        let isPlanned = removals.contains(id)
-        let underWay = requests.filter { $0.value.removals.contains(id) }.sorted { $0.key < $1.key }
+    /// Cancels the deletion of an upload because the server issued its id again.
+    mutating func keep(_ handle: RemoteHandle, now: Now) {
+        let isPlanned = removals.contains(handle)
+        let underWay = requests.filter { $0.value.removals.contains(handle) }.sorted { $0.key < $1.key }
         guard isPlanned || !underWay.isEmpty else { return }
         for (request, given) in underWay {
             requests[request] = nil
             putBack(given)
             if given.wasProbe { gates.abandonProbe(.remove, now: now) }
         }
-        removals.removeAll { $0 == id }
+        removals.removeAll { $0 == handle }
         if !underWay.isEmpty { actions.append(.cancel(underWay.map(\.key))) }
-        actions.append(.write(.forgetRemoval(id, scope)))
+        actions.append(.write(.forgetRemoval(handle, scope)))
     }
 
     /// Sends removals in batches, one batch at a time. Their gate alone holds them back after a failure.
@@ -171,7 +171,7 @@ extension UploadMachine {
     }
 
     private mutating func end(_ request: Request, _ outcome: CommitOutcome) {
-        for name in request.removals { actions.append(.write(.forgetRemoval(name, scope))) }
+        for handle in request.removals { actions.append(.write(.forgetRemoval(handle, scope))) }
         guard let source = request.source, let commit = commits.removeValue(forKey: source)?.commit else { return }
         actions.append(.commitChanged(source))
         actions.append(.commitEnded(sourceID: source, revision: commit.revision, outcome))

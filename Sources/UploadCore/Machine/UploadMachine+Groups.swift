@@ -59,7 +59,7 @@ extension UploadMachine {
         guard let upload = uploads[key], !upload.isHeld else { return .none }
         switch kind {
         case .register:
-            if upload.record.remoteID != nil || upload.alone { return .none }
+            if upload.record.handle != nil || upload.alone { return .none }
             return upload.phase == .unregistered ? .goes : .holdsUp
         default:
             if isIncomplete(upload) { return .holdsUp }
@@ -72,7 +72,7 @@ extension UploadMachine {
     /// Whether an upload must send fragments or ask the server something before its group can be asked about.
     private func isIncomplete(_ upload: Upload) -> Bool {
         guard !upload.isHeld, !isStuck(upload) else { return false }
-        return upload.record.remoteID == nil || !upload.isComplete || upload.mustResume
+        return upload.record.handle == nil || !upload.isComplete || upload.mustResume
     }
 
     /// Whether an upload failed several times in a row. Its group then proceeds without it, since other paths may wait

@@ -6,7 +6,7 @@ extension UploadMachine {
         guard let upload = uploads[key] else { return }
         if upload.isHeld {
             move(key, to: .held)
-        } else if upload.record.remoteID == nil {
+        } else if upload.record.handle == nil {
             move(key, to: isAsked(.register, about: key) ? .registering : .unregistered)
         } else if upload.isComplete && !upload.mustResume {
             move(key, to: isAsked(.finish, about: key) ? .asking : .verifying(notBefore: now.monotonic))
@@ -94,7 +94,7 @@ extension UploadMachine {
             }
         }
         if !given.isEmpty { actions.append(.cancel(given)) }
-        if traits.asksBeforeResuming, upload.record.remoteID != nil { uploads[key]?.mustResume = true }
+        if traits.asksBeforeResuming, upload.record.handle != nil { uploads[key]?.mustResume = true }
     }
 
     /// Cancels the question how much of an upload the server has, because the upload leaves the phase `resuming` for

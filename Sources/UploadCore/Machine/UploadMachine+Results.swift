@@ -17,19 +17,20 @@ extension UploadMachine {
         gates.succeed(kind, at: handledAt)
     }
 
-    mutating func registered(_ id: RequestID, _ key: ContentKey, remoteID: String, _ point: ResumePoint, now: Now) {
+    mutating func registered(_ id: RequestID, _ key: ContentKey, _ handle: RemoteHandle, _ point: ResumePoint, now: Now)
+    {
         succeed(.register)
-        if let error = Self.refusal(ofID: remoteID) {
+        if let error = Self.refusal(of: handle) {
             if answer(id, key, kind: .register) != nil { fail(key, error, now: now) }
             return
         }
         guard answer(id, key, kind: .register) != nil, var upload = uploads[key] else {
             // Nobody wants the upload any more, but the server allocated an id for it.
-            if uploads[key]?.record.remoteID != remoteID { remove(remoteID) }
+            if uploads[key]?.record.handle != handle { remove(handle) }
             return
         }
-        keep(remoteID, now: now)
-        upload.record.remoteID = remoteID
+        keep(handle, now: now)
+        upload.record.handle = handle
         upload.mustResume = false
         upload.alone = false
         upload.failures = 0
@@ -43,24 +44,24 @@ extension UploadMachine {
     mutating func existing(_ id: RequestID, _ key: ContentKey, _ remote: RemoteObject, now: Now) {
         succeed(.register)
         guard answer(id, key, kind: .register) != nil else { return }
-        if let name = remote.id {
-            if let error = Self.refusal(ofID: name) { return fail(key, error, now: now) }
-            keep(name, now: now)
+        if let handle = remote.id.map({ RemoteHandle(id: $0) }) {
+            if let error = Self.refusal(of: handle) { return fail(key, error, now: now) }
+            keep(handle, now: now)
         }
         confirm(key, remote, sent: false, byMD5Alone: uploads[key]?.record.sha256 == nil, now: now)
     }
 
-    /// The maximum length of a server's id in bytes: enough for the URL of an upload, or for an object's key with the id
+    /// The maximum length of a handle in bytes: enough for the URL of an upload, or for an object's key with the id
     /// of its multipart upload. Every sidecar and every request about the upload contains the id.
     static let longestID = 4096
 
-    /// Returns why an id is not accepted; nil if it is. The upload fails, and the server expires the id.
-    private static func refusal(ofID id: String) -> FileError? {
-        let length = id.utf8.count
+    /// Returns why a handle is not accepted; nil if it is. The upload fails, and the server expires the id.
+    private static func refusal(of handle: RemoteHandle) -> FileError? {
+        let length = handle.id.utf8.count + (handle.object?.utf8.count ?? 0)
         guard length > longestID else { return nil }
         let message =
             "the server's id for the upload has \(length) bytes, and the agent stores at most \(longestID); the id begins "
-            + "with \"\(id.prefix(40))\"; correct the server, then run `outbox retry`"
+            + "with \"\(handle.name.prefix(40))\"; correct the server, then run `outbox retry`"
         return FileError(code: "id_too_long", message: message, retryable: false)
     }
 
@@ -128,7 +129,7 @@ extension UploadMachine {
         upload.alone = false
         switch outcome {
         case .confirmed(let remote):
-            let object = RemoteObject(id: remote.id ?? upload.record.remoteID, url: remote.url)
+            let object = RemoteObject(id: remote.id ?? upload.record.handle?.name, url: remote.url)
             confirm(key, object, sent: !upload.isVerification, now: now)
         case .assembling:
             upload.questions += 1
@@ -258,7 +259,7 @@ extension UploadMachine {
 
     /// Updates the assumptions about the server's side after an interruption.
     mutating func interrupt(_ key: ContentKey) {
-        if traits.asksBeforeResuming, uploads[key]?.record.remoteID != nil { uploads[key]?.mustResume = true }
+        if traits.asksBeforeResuming, uploads[key]?.record.handle != nil { uploads[key]?.mustResume = true }
     }
 
     /// Lets one upload wait after a temporary failure. Its other fragments in flight may still arrive.
@@ -275,7 +276,7 @@ extension UploadMachine {
     /// Asks the server how much of an upload it has: at once the first time, after a pause if the answer led nowhere.
     private mutating func askAnew(_ key: ContentKey, _ error: FileError, now: Now) {
         guard traits.asksBeforeResuming, let upload = uploads[key], upload.failures == 0,
-            upload.record.remoteID != nil
+            upload.record.handle != nil
         else { return failLater(key, error, now: now) }
         uploads[key]?.failures = 1
         interrupt(key)
@@ -305,7 +306,7 @@ extension UploadMachine {
     private mutating func forgotten(_ key: ContentKey, request: Request, now: Now) {
         giveUpRequests(of: key, now: now)
         guard var upload = uploads[key] else { return }
-        upload.record.remoteID = nil
+        upload.record.handle = nil
         if upload.isVerification { actions.append(.write(.forgetConfirmation(key, scope))) }
         upload.endVerification()
         upload.mustResume = false

@@ -24,7 +24,8 @@ extension UploadMachine {
     }
 
     mutating func begin(
-        _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, removals: [String] = [], source: String? = nil
+        _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, removals: [RemoteHandle] = [],
+        source: String? = nil
     ) -> RequestID {
         lastRequest += 1
         let probe = gates.begin(kind)

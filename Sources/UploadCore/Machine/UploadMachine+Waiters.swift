@@ -39,7 +39,7 @@ extension UploadMachine {
             return join(path, content, paused: paused, now: now)
         }
         var upload = makeUpload(content, now: now)
-        upload.record.remoteID = id
+        upload.record.handle = RemoteHandle(id: id)
         upload.acknowledged = FragmentSet(prefix: upload.record.plan.count)
         upload.isVerification = true
         upload.waiters[path] = .init(paused: paused, joinedLater: true)
@@ -148,7 +148,7 @@ extension UploadMachine {
         giveUpRequests(of: key, now: now)
         detach(key, now: now)
         // Contents that the server confirmed earlier stay there, whatever happens to the file.
-        if let upload = uploads[key], let id = upload.record.remoteID, !upload.isVerification { remove(id) }
+        if let upload = uploads[key], let handle = upload.record.handle, !upload.isVerification { remove(handle) }
         forget(key)
     }
 

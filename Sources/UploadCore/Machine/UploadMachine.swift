@@ -33,7 +33,7 @@ public struct UploadMachine: Sendable {
         /// Whether the request was about several uploads. A refusal may then concern any of them.
         var wasBatch: Bool
         /// The ids to delete (`remove` only).
-        var removals: [String] = []
+        var removals: [RemoteHandle] = []
         /// The source to commit (`commit` only).
         var source: String?
     }
@@ -90,7 +90,7 @@ public struct UploadMachine: Sendable {
     /// When to read the ledger again after a failed read.
     var backlogRetry: MonotonicTime?
     /// Ids to delete on the server.
-    var removals: [String] = []
+    var removals: [RemoteHandle] = []
     var groups = UploadGroups()
     /// Pending commits by source id.
     var commits: [String: PendingCommit] = [:]
@@ -154,7 +154,7 @@ public struct UploadMachine: Sendable {
         upload.acknowledged = acknowledged
         upload.receipts = receipts
         upload.started = acknowledged.count > 0
-        upload.mustResume = traits.asksBeforeResuming && record.remoteID != nil
+        upload.mustResume = traits.asksBeforeResuming && record.handle != nil
         lastOrder = max(lastOrder, record.order)
         firstOrder = min(firstOrder, record.order)
         insert(upload)
@@ -162,9 +162,9 @@ public struct UploadMachine: Sendable {
         watchTimeout(record.key)
     }
 
-    /// Restores ids to delete on the server.
-    public mutating func restoreRemovals(_ ids: [String]) {
-        removals.append(contentsOf: ids)
+    /// Restores the uploads to delete on the server.
+    public mutating func restoreRemovals(_ handles: [RemoteHandle]) {
+        removals.append(contentsOf: handles)
     }
 
     /// Handles events.
@@ -226,8 +226,8 @@ public struct UploadMachine: Sendable {
         case .setAllPaused(let paused): setAllPaused(paused, now: now)
         case .first(let key): moveFirst(key)
         case .retry(let key): retry(key, now: now)
-        case .registered(let id, let key, let remoteID, let point):
-            registered(id, key, remoteID: remoteID, point, now: now)
+        case .registered(let id, let key, let handle, let point):
+            registered(id, key, handle, point, now: now)
         case .existing(let id, let key, let remote): existing(id, key, remote, now: now)
         case .resumed(let id, let key, let point): resumed(id, key, point, now: now)
         case .acknowledged(let id, let key, let fragment, let receipt, let took):
@@ -242,7 +242,7 @@ public struct UploadMachine: Sendable {
         case .committed(let id, let url): errandDone(.commit, id, url: url)
         case .removalFailed(let id, let failure), .commitFailed(let id, let failure):
             errandFailed(id, failure, now: now)
-        case .discard(let ids): discard(ids)
+        case .discard(let handles): discard(handles)
         case .setSignedOut(let error): setSignedOut(error, now: now)
         case .tick: break
         case .credentialsChanged: credentialsChanged(now: now)

@@ -6,7 +6,7 @@ public struct UploadView: Equatable, Sendable {
     public var fragments: FragmentProgress
     /// The number of bytes that the server acknowledged.
     public var acknowledgedBytes: UInt64
-    /// The server's id for the upload.
+    /// The name of the upload on the server (`RemoteHandle.name`).
     public var remoteID: String?
     /// The number of attempts begun.
     public var attempts: Int
@@ -32,6 +32,9 @@ extension UploadMachine {
 
     /// Returns the stored record of an upload, which requests to the server need; nil if there is no such upload.
     public func record(of key: ContentKey) -> UploadRecord? { uploads[key]?.record }
+
+    /// Whether the server confirmed this content earlier, and is only asked whether it still holds it.
+    public func isVerification(of key: ContentKey) -> Bool { uploads[key]?.isVerification == true }
 
     /// Whether a path itself is paused, regardless of a pause of everything; nil if the path waits for no upload.
     public func isPaused(_ path: RelativePath, of key: ContentKey) -> Bool? { uploads[key]?.waiters[path]?.paused }
@@ -61,7 +64,7 @@ extension UploadMachine {
         var view = UploadView(
             state: .queued,
             fragments: FragmentProgress(upload.record.plan, acknowledged: upload.acknowledged, bytes: bytes),
-            acknowledgedBytes: bytes, remoteID: upload.record.remoteID,
+            acknowledgedBytes: bytes, remoteID: upload.record.handle?.name,
             attempts: upload.record.attempts, nextAttemptAt: nil, error: nil, joinedLater: waiter.joinedLater)
         show(upload, in: &view)
         if waiter.paused || allPaused {

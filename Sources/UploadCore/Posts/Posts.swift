@@ -320,7 +320,7 @@ package struct Posts: Sendable {
         }
         guard !isNeeded, !ownership.isParked(record.account) else { return }
         add(.write(.forgetConfirmation(key, rules.scope)))
-        if let id = record.remote?.id { add(.upload(.discard([id]))) }
+        if let id = record.remote?.id { add(.upload(.discard([RemoteHandle(id: id)]))) }
     }
 }
 

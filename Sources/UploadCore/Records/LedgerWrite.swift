@@ -29,10 +29,10 @@ public enum LedgerWrite: Equatable, Sendable {
     case source(SourceRecord)
     /// Deletes the record of a source, by id.
     case forgetSource(String)
-    /// Records that an upload with this id is to be deleted on the server.
-    case removal(String, RemoteScope)
+    /// Records that this upload is to be deleted on the server.
+    case removal(RemoteHandle, RemoteScope)
     /// Deletes such a record.
-    case forgetRemoval(String, RemoteScope)
+    case forgetRemoval(RemoteHandle, RemoteScope)
     /// Stores a small value by name; nil deletes the value.
     case setting(String, [UInt8]?)
 }

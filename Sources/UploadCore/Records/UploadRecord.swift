@@ -8,8 +8,8 @@ public struct UploadRecord: Equatable, Sendable {
     public var plan: FragmentPlan
     /// The server and account that receive the upload.
     public var scope: RemoteScope
-    /// The server's id of the upload; nil before the registration.
-    public var remoteID: String?
+    /// What the server knows the upload by; nil before the registration.
+    public var handle: RemoteHandle?
     /// How often the server failed to assemble these bytes.
     public var assemblyFailures: Int
     /// The number of attempts begun, including the first.

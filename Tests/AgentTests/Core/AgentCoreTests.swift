@@ -123,7 +123,7 @@ struct AgentCoreTests {
     mutating func confirmed() throws {
         let registering = try hashed("a.jpg")
         let sending = handle(
-            .uploads([.registered(try request(registering), key, remoteID: "7", .asRecorded)]))
+            .uploads([.registered(try request(registering), key, RemoteHandle(id: "7"), .asRecorded)]))
         let asking = handle(
             .uploads([
                 .acknowledged(try request(sending), key, fragment: 0, receipt: nil, took: .milliseconds(1))

@@ -44,7 +44,7 @@ struct ReportWorldTests {
         for case .register(let id, _) in try stage.join(record) {
             #expect(stage.world.report(of: record).state == .queued)
             for case .send(let id, _, let fragment, _) in stage.handle(
-                .registered(id, key, remoteID: "7", .asRecorded)) where fragment == 0
+                .registered(id, key, RemoteHandle(id: "7"), .asRecorded)) where fragment == 0
             {
                 stage.transfers.begin(id, key, of: 1000, at: stage.clock.now.monotonic)
                 _ = stage.transfers.reach(500, by: id, at: stage.clock.now.monotonic)

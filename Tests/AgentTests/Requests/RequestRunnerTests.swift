@@ -57,8 +57,7 @@ struct RequestRunnerTests {
 
     /// Returns an upload machine with paths that wait for one content.
     private func uploads(_ names: [String], identities: [FileIdentity?] = []) throws -> UploadFacts {
-        let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
-        var machine = UploadMachine(limits: limits, traits: remote.traits, scope: remote.scope, seed: 1, window: 100)
+        var machine = machine()
         var active = PathMap<DropRecord>()
         for (index, name) in names.enumerated() {
             let path = try #require(RelativePath(name))
@@ -70,6 +69,11 @@ struct RequestRunnerTests {
             active[path] = record
         }
         return UploadFacts(boxedMachine: Boxed(machine), active: active)
+    }
+
+    private func machine() -> UploadMachine {
+        let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
+        return UploadMachine(limits: limits, traits: remote.traits, scope: remote.scope, seed: 1, window: 100)
     }
 
     private func write(_ name: String) throws -> FileIdentity {
@@ -84,15 +88,33 @@ struct RequestRunnerTests {
         #expect(runner.perform(.register(1, [other, key]), uploads) == [])
         #expect(runner.count == 1)
         let events = try await news.end()
-        #expect(events == [.registered(1, key, remoteID: "1", .asRecorded), .failed(1, other, .cancelled)])
+        #expect(events == [.registered(1, key, RemoteHandle(id: "1"), .asRecorded), .failed(1, other, .cancelled)])
         #expect(remote.descriptions.map(\.path.description) == ["a.jpg"])
         #expect(runner.end(1, events, uploads) == [])
         #expect(runner.count == 0)
     }
 
+    @Test("asks for a proof of contents that were confirmed earlier, and whether others are finished")
+    func proof() async throws {
+        var machine = machine()
+        let other = ContentKey(high: 2, low: 2)
+        let seal = ContentSeal(size: 3, digest: 7)
+        let path = try #require(RelativePath("old.jpg"))
+        let actions = machine.handle(
+            [
+                .verify(path, DropContent(key: other, seal: seal), RemoteObject(id: "9", url: nil), paused: false)
+            ], now: clock.now)
+        #expect(actions.contains(.finish(1, [other])))
+        _ = runner.perform(.finish(1, [other]), UploadFacts(boxedMachine: Boxed(machine), active: PathMap()))
+        let events = try await news.end()
+        #expect(events == [.finished(1, other, .confirmed(RemoteObject(id: "9", url: nil)))])
+        #expect(remote.proofs == [other])
+        #expect(remote.questions.isEmpty)
+    }
+
     @Test("runs requests on the executor of the remote")
     func executor() async throws {
-        _ = runner.perform(.remove(1, ["x"]), try uploads([]))
+        _ = runner.perform(.remove(1, [RemoteHandle(id: "x")]), try uploads([]))
         _ = try await news.end()
         #expect(remote.executors == [thread.asUnownedTaskExecutor()])
     }
@@ -115,7 +137,7 @@ struct RequestRunnerTests {
     @Test("measures a fragment once, though peer and server both acknowledge it")
     func speed() async throws {
         let uploads = try uploads(["a.jpg"])
-        _ = runner.perform(.remove(1, ["x"]), uploads)
+        _ = runner.perform(.remove(1, [RemoteHandle(id: "x")]), uploads)
         let end: [MachineEvent] = [.acknowledged(1, key, fragment: 0, receipt: nil, took: .seconds(1))]
         #expect(runner.end(1, end, uploads) == [3])
         clock.advance(by: .seconds(1))

@@ -97,7 +97,7 @@ struct RestorationTests {
         var record = UploadRecord(
             key: key, seal: ContentSeal(size: 800_000, digest: 1), plan: FragmentPlan(size: 800_000),
             scope: scope(account), order: 1)
-        record.remoteID = "7"
+        record.handle = RemoteHandle(id: "7")
         return record
     }
 
@@ -142,7 +142,7 @@ struct RestorationTests {
     func acknowledged() async throws {
         let record = upload(key)
         var former = record
-        former.remoteID = "6"
+        former.handle = RemoteHandle(id: "6")
         _ = acknowledgements.append([
             AcknowledgementLog.Entry(fragment: 1, of: record), AcknowledgementLog.Entry(fragment: 0, of: former),
         ])
@@ -272,10 +272,12 @@ struct RestorationTests {
     @Test("continues to delete uploads of this account on the server")
     func removals() async throws {
         let writes: [LedgerWrite] =
-            try lastRun + [.removal("8", scope("anna")), .removal("9", scope("ben"))]
+            try lastRun + [
+                .removal(RemoteHandle(id: "8"), scope("anna")), .removal(RemoteHandle(id: "9"), scope("ben")),
+            ]
         var machine = try await restore(writes).core.machine
         let actions = machine.handle([.tick], now: HandClock().now)
-        let removed = actions.compactMap { if case .remove(_, let ids) = $0 { ids } else { nil } }
+        let removed = actions.compactMap { if case .remove(_, let handles) = $0 { handles.map(\.id) } else { nil } }
         #expect(removed == [["8"]])
     }
 

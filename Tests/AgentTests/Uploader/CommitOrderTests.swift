@@ -45,7 +45,9 @@ struct CommitOrderTests {
         let path = try #require(RelativePath("a.jpg"))
         var order = CommitOrder()
         order.begin([])
-        let requests: [MachineAction] = [.register(1, [one]), .resume(1, one), .remove(1, ["x"]), .cancel([1])]
+        let requests: [MachineAction] = [
+            .register(1, [one]), .resume(1, one), .remove(1, [RemoteHandle(id: "x")]), .cancel([1]),
+        ]
         let held = requests.map(AgentStep.request) + [.takeAgain(path, one), .retire(path), .path(.lookAgain(path))]
         for step in held { #expect(!order.isReady(step), "\(step)") }
         let ready = [.report([path]), .reportUploads([one]), .reportAllUploads] + SessionSteps.serverTrouble(nil)

@@ -25,6 +25,7 @@ final class ScriptedRemote: Remote, SourceRemote {
         var executors: [UnownedTaskExecutor?] = []
         var registrations: [[ContentKey]] = []
         var questions: [[ContentKey]] = []
+        var proofs: [ContentKey] = []
         var commits: [SourceCommit] = []
         var refusal: RemoteFailure?
         var callsExistingByMD5 = false
@@ -78,6 +79,8 @@ final class ScriptedRemote: Remote, SourceRemote {
     var registrations: [[ContentKey]] { state.withLock { $0.registrations } }
     /// The finish requests, each with its contents.
     var questions: [[ContentKey]] { state.withLock { $0.questions } }
+    /// The contents that the server was asked to prove.
+    var proofs: [ContentKey] { state.withLock { $0.proofs } }
     /// The commits that arrived, including repeated commits.
     var commits: [SourceCommit] { state.withLock { $0.commits } }
     /// Whether a request waits at a held step.
@@ -103,7 +106,7 @@ final class ScriptedRemote: Remote, SourceRemote {
                 if state.callsExistingByMD5, upload.sha256 == nil {
                     return .success(.existing(RemoteObject(id: "\(state.lastID)", url: nil)))
                 }
-                return .success(.registered(id: "\(state.lastID)", .asRecorded))
+                return .success(.registered(RemoteHandle(id: "\(state.lastID)"), .asRecorded))
             }
         }
     }
@@ -123,7 +126,7 @@ final class ScriptedRemote: Remote, SourceRemote {
             throw .permanent(FileError(code: "test", message: "\(error)", retryable: false))
         }
         state.withLock { state in
-            state.received[fragment.upload.id, default: [:]][fragment.index] = bytes
+            state.received[fragment.upload.handle.id, default: [:]][fragment.index] = bytes
             state.sent.append((fragment.upload.key, fragment.index))
         }
         return nil
@@ -132,7 +135,13 @@ final class ScriptedRemote: Remote, SourceRemote {
     func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
         await pass(.finish)
         state.withLock { $0.questions.append(uploads.map(\.key)) }
-        return uploads.map { .success(.confirmed(RemoteObject(id: $0.id, url: "http://u/\($0.id)"))) }
+        return uploads.map { .success(.confirmed(RemoteObject(id: $0.handle.id, url: "http://u/\($0.handle.id)"))) }
+    }
+
+    func prove(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
+        await pass(.finish)
+        state.withLock { $0.proofs += uploads.map(\.key) }
+        return uploads.map { .success(.confirmed(RemoteObject(id: $0.handle.id, url: nil))) }
     }
 
     func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> String? {
@@ -142,10 +151,10 @@ final class ScriptedRemote: Remote, SourceRemote {
         return "http://u/post/\(commit.sourceID)"
     }
 
-    func remove(_ ids: [String]) async throws(RemoteFailure) {
+    func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
         let preferred = withUnsafeCurrentTask { $0?.unownedTaskExecutor }
         state.withLock { state in
-            state.removed += ids
+            state.removed += handles.map(\.id)
             state.executors.append(preferred)
         }
     }

@@ -26,7 +26,7 @@ struct Begun: Equatable, Sendable {
         case .send(let id, let key, let fragment, let skip):
             (self.id, kind, keys, self.fragment, self.skip) = (id, .send, [key], fragment, skip)
         case .finish(let id, let keys): (self.id, kind, self.keys) = (id, .finish, keys)
-        case .remove(let id, let names): (self.id, kind, self.names) = (id, .remove, names)
+        case .remove(let id, let handles): (self.id, kind, names) = (id, .remove, handles.map(\.id))
         case .commit(let id, let commit): (self.id, kind, self.commit) = (id, .commit, commit)
         default: return nil
         }
@@ -63,9 +63,9 @@ enum Reply: Equatable, Sendable {
         let id = request.id
         switch (self, request.kind) {
         case (.failure(let failure), _): return .failed(id, key, failure)
-        case (.registered(let name, let point), .register): return .registered(id, key, remoteID: name, point)
+        case (.registered(let name, let point), .register): return .registered(id, key, RemoteHandle(id: name), point)
         case (.existing, .register): return .existing(id, key, RemoteObject(id: "old-\(key.high)", url: nil))
-        case (_, .register): return .registered(id, key, remoteID: "\(key.high)-\(id)", .asRecorded)
+        case (_, .register): return .registered(id, key, RemoteHandle(id: "\(key.high)-\(id)"), .asRecorded)
         case (.offset(let bytes), .resume): return .resumed(id, key, .offset(bytes))
         case (_, .resume): return .resumed(id, key, .asRecorded)
         case (.receipt(let receipt), .send):

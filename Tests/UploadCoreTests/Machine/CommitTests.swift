@@ -221,10 +221,10 @@ struct CommitTests {
     @Test("delete each discarded id once, also after restarts")
     func discarded() {
         var bench = Bench()
-        bench.tell(.discard(["x", "y", "x"]))
+        bench.tell(.discard(["x", "y", "x"].map { RemoteHandle(id: $0) }))
         #expect(bench.underWay.map(\.names) == [["x", "y"]])
-        bench.tell(.discard(["y"]))
-        #expect(bench.ledger.removals == ["x", "y"])
+        bench.tell(.discard([RemoteHandle(id: "y")]))
+        #expect(bench.ledger.removals.map(\.id) == ["x", "y"])
         var later = bench.restarted([:])
         later.tell(.tick)
         later.answer(.remove)
@@ -235,7 +235,7 @@ struct CommitTests {
     func keptAgain() {
         var bench = Bench()
         bench.tell(.join("a", content(1), paused: false))
-        bench.tell(.discard(["x", "y"]))
+        bench.tell(.discard(["x", "y"].map { RemoteHandle(id: $0) }))
         bench.answer(.register, .registered("x", .asRecorded))
         bench.answer(.remove)
         #expect(bench.begun.filter { $0.kind == .remove }.map(\.names) == [["x", "y"], ["y"]])

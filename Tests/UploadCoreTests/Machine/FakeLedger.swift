@@ -6,7 +6,7 @@ struct FakeLedger {
     var pages: [ContentKey: [Int: FragmentPage]] = [:]
     var confirmations: [ContentKey: Confirmation] = [:]
     /// The ids still to delete on the server.
-    var removalSet: Set<String> = []
+    var removalSet: Set<RemoteHandle> = []
 
     mutating func apply(_ write: LedgerWrite) {
         switch write {
@@ -18,8 +18,8 @@ struct FakeLedger {
             pages[key] = nil
         case .confirmation(let confirmation): confirmations[confirmation.key] = confirmation
         case .forgetConfirmation(let key, _): confirmations[key] = nil
-        case .removal(let id, _): removalSet.insert(id)
-        case .forgetRemoval(let id, _): removalSet.remove(id)
+        case .removal(let handle, _): removalSet.insert(handle)
+        case .forgetRemoval(let handle, _): removalSet.remove(handle)
         case .drop, .forgetDrop, .digests, .source, .forgetSource: break
         // The machine makes none of these writes.
         case .park, .unpark, .forgetParked, .setting: break
@@ -49,7 +49,7 @@ struct FakeLedger {
     var queue: [QueuePlace] { uploads.values.map(\.place).sorted() }
 
     /// The ids still to delete on the server, sorted.
-    var removals: [String] { removalSet.sorted() }
+    var removals: [RemoteHandle] { removalSet.sorted { $0.id < $1.id } }
 }
 
 /// The uploads of a fake ledger, with the waiters that the agent knows.

@@ -238,7 +238,7 @@ struct ProtocolTests {
                 let id = String(repeating: "x", count: length)
                 return existing
                     ? .existing(request.id, key, RemoteObject(id: id, url: nil))
-                    : .registered(request.id, key, remoteID: id, .asRecorded)
+                    : .registered(request.id, key, RemoteHandle(id: id), .asRecorded)
             })
         bench.run()
         guard case .failed(let error) = bench.outcomes["b"] else {

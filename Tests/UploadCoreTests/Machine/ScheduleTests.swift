@@ -25,7 +25,7 @@ struct ScheduleTests {
         #expect(bench.tell(joins(1...2)).contains(.changed(content(2).key)))
         let request = try #require(bench.underWay.first)
         let registered = (1...2).map {
-            MachineEvent.registered(request.id, content($0).key, remoteID: "\($0)", .asRecorded)
+            MachineEvent.registered(request.id, content($0).key, RemoteHandle(id: "\($0)"), .asRecorded)
         }
         let actions = bench.tell(registered)
         #expect(actions.contains(.changed(content(1).key)))
@@ -234,7 +234,7 @@ struct ScheduleTests {
         var acknowledged = FragmentSet(prefix: FragmentPage.fragments - 1)
         var record = UploadRecord(
             key: large.key, seal: large.seal, plan: FragmentPlan(size: large.seal.size), scope: Bench.scope, order: 1)
-        record.remoteID = "x"
+        record.handle = RemoteHandle(id: "x")
         bench.machine.restore(
             record, acknowledged: acknowledged, receipts: [:],
             waiters: [RestoredWaiter(path: "a", paused: false, joinedLater: false)], now: bench.now)

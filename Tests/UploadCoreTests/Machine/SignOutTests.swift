@@ -12,7 +12,7 @@ struct SignOutTests {
         bench.answer(.register)
         if traits.batch == 1 { bench.answer(.register) }
         bench.answer(.send)
-        bench.tell(joins(3...4) + [.commit(post(), forgotten: 0), .discard(["x"])])
+        bench.tell(joins(3...4) + [.commit(post(), forgotten: 0), .discard([RemoteHandle(id: "x")])])
         bench.tell(joins(9...9, paused: true))
         return bench
     }
@@ -28,7 +28,8 @@ struct SignOutTests {
         #expect(bench.underWay.isEmpty)
         let begun = bench.begun.count
         bench.tell(
-            .credentialsChanged, .networkChanged, .retry(content(1).key), .retryCommit("s"), .discard(["y"]),
+            .credentialsChanged, .networkChanged, .retry(content(1).key), .retryCommit("s"),
+            .discard([RemoteHandle(id: "y")]),
             .commit(post("t"), forgotten: 0))
         bench.tell(joins(5...6))
         bench.pass(.seconds(3600))
@@ -83,7 +84,7 @@ struct SignOutTests {
         for request in old where request.kind != .register { bench.tell(Reply.success.events(for: request)) }
         #expect(bench.ledger.acknowledged(content(1).key) == acknowledged)
         #expect(bench.commits.isEmpty)
-        #expect(bench.ledger.removals == ["x"])
+        #expect(bench.ledger.removals.map(\.id) == ["x"])
         for request in old where request.kind == .register { bench.tell(Reply.success.events(for: request)) }
         #expect(bench.ledger.removals.count == 3)
         bench.tell(.setSignedOut(nil))

@@ -30,7 +30,7 @@ struct VerificationTests {
     func lost() {
         var bench = begun()
         bench.answer(.finish, .failure(.forgotten))
-        #expect(bench.ledger.uploads[one.key]?.remoteID == nil)
+        #expect(bench.ledger.uploads[one.key]?.handle == nil)
         bench.run()
         #expect(bench.begun.count { $0.kind == .send } == 2)
         guard case .done(let remote, deduplicated: false) = bench.outcomes["a"] else {
@@ -63,7 +63,7 @@ struct VerificationTests {
         bench.answer(.finish, .failure(.outOfStep(.busy)))
         let actions = bench.answer(.resume, .offset(1000))
         #expect(actions.writes.contains(.forgetConfirmation(one.key, Bench.scope)))
-        #expect(bench.ledger.uploads[one.key]?.remoteID == "old")
+        #expect(bench.ledger.uploads[one.key]?.handle?.id == "old")
         bench.run()
         guard case .done(_, deduplicated: false) = bench.outcomes["a"] else {
             Issue.record("not sent: \(String(describing: bench.outcomes["a"]))")

@@ -142,7 +142,7 @@ struct Walk: RandomWalk {
             if case .cancel(let ids) = action { sent.removeAll { ids.contains($0.request.id) } }
             guard let request = Begun(action, at: now.monotonic) else { continue }
             let records = request.keys.compactMap { machine.record(of: $0) }
-            let names = records.compactMap { record in record.remoteID.map { (record.key, $0) } }
+            let names = records.compactMap { record in record.handle.map { (record.key, $0.id) } }
             sent.append(
                 (
                     request, Dictionary(uniqueKeysWithValues: names),

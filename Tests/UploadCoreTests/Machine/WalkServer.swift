@@ -84,7 +84,7 @@ struct WalkServer {
             if isFlaky, random.oneIn(200) { return .failed(id, key, .refused) }
             lastID += 1
             open["id\(lastID)"] = Stored(key: key, plan: plan)
-            return .registered(id, key, remoteID: "id\(lastID)", traits.inOrder ? .offset(0) : .asRecorded)
+            return .registered(id, key, RemoteHandle(id: "id\(lastID)"), traits.inOrder ? .offset(0) : .asRecorded)
         }
         if isFlaky, request.kind == .send, random.oneIn(60), let path = waiters.randomElement(using: &random) {
             return .failed(id, key, .source(path, random.pick([.changed, .missing, .unreadable(.refused)])))

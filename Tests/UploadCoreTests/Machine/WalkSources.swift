@@ -16,7 +16,7 @@ extension Walk {
             if random.oneIn(2) { return tell([.retryCommit(source)]) }
             posts[source] = nil
             tell([.withdrawCommit(source)])
-        case 5: tell([.discard((0..<Int.random(in: 1...3, using: &random)).map { "old\($0)" })])
+        case 5: tell([.discard((0..<Int.random(in: 1...3, using: &random)).map { RemoteHandle(id: "old\($0)") })])
         default: signOut(random.oneIn(3))
         }
     }

@@ -435,7 +435,7 @@ struct PathStage {
             if waiters[key]?[path] != nil { waiters[key]?[path] = paused }
         case .commit(let commit, _): begin(commit)
         case .withdrawCommit(let id): commits[id] = nil
-        case .discard(let ids): server.ids.subtract(ids)
+        case .discard(let handles): server.ids.subtract(handles.map(\.id))
         default: break
         }
     }

@@ -9,7 +9,7 @@ public struct MD5Hasher {
     private var context = MD5_CTX()
 
     /// Creates a hasher without input.
-    init() {
+    public init() {
         MD5_Init(&context)
     }
 
@@ -27,12 +27,12 @@ public struct MD5Hasher {
     var state: [UInt8] { withUnsafeBytes(of: context) { Array($0) } }
 
     /// Adds the next bytes.
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         MD5_Update(&context, bytes.baseAddress, bytes.count)
     }
 
     /// Returns the 16 bytes of the digest. The hasher must not be used afterwards.
-    mutating func finish() -> [UInt8] {
+    public mutating func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(MD5_DIGEST_LENGTH))
         MD5_Final(&digest, &context)
         return digest

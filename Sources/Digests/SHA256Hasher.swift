@@ -9,7 +9,7 @@ public struct SHA256Hasher {
     private var context = SHA256_CTX()
 
     /// Creates a hasher without input.
-    init() {
+    public init() {
         SHA256_Init(&context)
     }
 
@@ -27,12 +27,12 @@ public struct SHA256Hasher {
     var state: [UInt8] { withUnsafeBytes(of: context) { Array($0) } }
 
     /// Adds the next bytes.
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
         SHA256_Update(&context, bytes.baseAddress, bytes.count)
     }
 
     /// Returns the 32 bytes of the digest. The hasher must not be used afterwards.
-    mutating func finish() -> [UInt8] {
+    public mutating func finish() -> [UInt8] {
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
         SHA256_Final(&digest, &context)
         return digest

@@ -61,6 +61,19 @@ package enum PercentEncoding {
         }
     }
 
+    /// Returns a text with its escapes decoded. A `%` that begins no escape stays.
+    package static func unescaped(_ text: Substring.UTF8View) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var rest = text
+        while let byte = rest.popFirst() {
+            let value = byte == percent ? escape(rest) : nil
+            result.append(value ?? byte)
+            if value != nil { rest.removeFirst(2) }
+        }
+        return result
+    }
+
     /// Appends `%XX`.
     package static func append(_ byte: UInt8, to text: inout [UInt8], lowercaseDigits: Bool = false) {
         let digits = lowercaseDigits ? lowerDigits : upperDigits

@@ -8,7 +8,7 @@ package struct WebURL: Sendable {
     /// User info, host and port.
     package let authority: Authority
     /// Empty, or from the first slash on.
-    let path: Substring
+    package let path: Substring
     /// nil without a question mark.
     package let query: Substring?
     /// nil without a `#`.

@@ -1,0 +1,64 @@
+import URLs
+
+/// The address of a bucket.
+struct S3Address: Equatable, Sendable {
+    /// How a URL names the bucket.
+    enum Style: String, Sendable {
+        /// By host name for AWS, by path elsewhere.
+        case auto
+        /// As in `https://host/bucket/key`.
+        case path
+        /// As in `https://bucket.host/key`.
+        case virtualHost
+    }
+
+    /// The bucket's URL without a trailing slash.
+    let base: String
+
+    /// Combines the server's URL and the bucket's name. A certificate for `*.host` does not cover a name with dots, so
+    /// such a bucket goes into the path of an https URL, except when the style asks for the host.
+    ///
+    /// - Parameter endpoint: an absolute http or https URL without query. A path is kept.
+    /// - Returns: nil if the endpoint is no such URL.
+    init?(endpoint: String, bucket: String, style: Style = .auto) {
+        guard let url = WebURL(endpoint), !url.authority.host.isEmpty, url.query == nil, url.fragment == nil else {
+            return nil
+        }
+        let host = url.authority.host.lowercased()
+        let isAWS = host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn")
+        let isInHost =
+            switch style {
+            case .auto: isAWS && !(url.isSecure && bucket.contains("."))
+            case .path: false
+            case .virtualHost: true
+            }
+        let port = url.authority.portNumber.map { ":\($0)" } ?? ""
+        var path = url.path
+        while path.last == "/" { path.removeLast() }
+        let scheme = url.isSecure ? "https" : "http"
+        // The URL may name the bucket already.
+        let prefix = isInHost && !host.hasPrefix("\(bucket).") ? "\(bucket)." : ""
+        let suffix = isInHost ? "" : "/\(Self.encoded(bucket))"
+        base = "\(scheme)://\(prefix)\(host)\(port)\(path)\(suffix)"
+    }
+
+    /// Returns the URL of an object or, without a key, of the bucket.
+    ///
+    /// - Parameter query: names and values, to be encoded.
+    func url(of key: String? = nil, query: [(name: String, value: String)] = []) -> String {
+        let path = key.map { Self.encodedPath(Array($0.utf8)) } ?? ""
+        let pairs = query.map { "\(Self.encoded($0.name))=\(Self.encoded($0.value))" }
+        return "\(base)/\(path)" + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
+    }
+
+    /// Returns bytes as the path of a URL: encoded except for slashes.
+    static func encodedPath(_ bytes: [UInt8]) -> String {
+        let parts = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            .map { PercentEncoding.escapingReserved(Array($0)) }
+        return String(decoding: Array(parts.joined(separator: [UInt8(ascii: "/")])), as: UTF8.self)
+    }
+
+    private static func encoded(_ text: String) -> String {
+        String(decoding: PercentEncoding.escapingReserved(Array(text.utf8)), as: UTF8.self)
+    }
+}

@@ -1,0 +1,194 @@
+import HTTPTypes
+import Transport
+import UploadCore
+
+/// What a reply of S3 says went wrong.
+struct S3Problem: Equatable, Sendable {
+    /// The status of the reply; 200 if the completion of an upload failed after the header was sent.
+    var status: Int
+    /// The code in the XML, as `NoSuchBucket`; nil without one, as in the reply to a HEAD.
+    var code: String?
+    /// The message in the XML.
+    var message: String?
+    /// The region of the bucket, where the reply names it.
+    var region: String?
+    /// The endpoint of the bucket, where the reply names it.
+    var endpoint: String?
+    /// Whether another server answered in place of S3: the body is neither empty nor S3's XML.
+    var isForeign = false
+
+    /// Reads a reply.
+    ///
+    /// - Returns: nil if the reply reports success.
+    init?(_ reply: HTTPReply) {
+        status = reply.status
+        region = reply.headers.first(S3Header.bucketRegion)
+        let root = reply.body.isEmpty ? nil : XMLElement(reply.body)
+        if let error = root, error.name == "Error" {
+            code = error["Code"]
+            message = error["Message"]
+            region = region ?? error["Region"]
+            endpoint = error["Endpoint"]
+            return
+        }
+        if (200...299).contains(status) { return nil }
+        isForeign = !WebPage.isBlank(reply)
+    }
+}
+
+/// Names of header fields.
+enum S3Header {
+    static let bucketRegion = name("x-amz-bucket-region")
+    static let checksumAlgorithm = name("x-amz-checksum-algorithm")
+    static let checksumCRC64NVME = name("x-amz-checksum-crc64nvme")
+    static let checksumSHA256 = name("x-amz-checksum-sha256")
+    static let contentMD5 = name("Content-MD5")
+    static let contentSHA256 = name("x-amz-content-sha256")
+    static let date = name("x-amz-date")
+    static let securityToken = name("x-amz-security-token")
+    static let metaMD5 = name("x-amz-meta-md5")
+    static let metaModified = name("x-amz-meta-mtime")
+    static let metaPath = name("x-amz-meta-path")
+    static let metaSHA256 = name("x-amz-meta-sha256")
+    static let storageClass = name("x-amz-storage-class")
+    static let acl = name("x-amz-acl")
+    static let encryption = name("x-amz-server-side-encryption")
+    static let encryptionKey = name("x-amz-server-side-encryption-aws-kms-key-id")
+    static let customerEncryption = name("x-amz-server-side-encryption-customer-algorithm")
+    static let requestID = name("x-amz-request-id")
+
+    private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .accept }
+}
+
+/// Judges replies of S3.
+struct S3Judge: Sendable {
+    /// The request's name in S3, for messages.
+    let operation: String
+    let mask: TokenMask
+    let clock: ServerClock
+    /// The region that the requests are signed for.
+    let region: String
+
+    /// The exceptions of S3: a 403 without a reason may mean anything, and a redirect names the bucket's region.
+    private static let statuses = StatusTable(exceptions: [403: .odd, 409: .busyUpload])
+
+    /// Returns the failure of a request without a reply.
+    func failure(_ error: TransportError) -> RemoteFailure {
+        RemoteFailure(error, endpoint: operation, hidingToken: mask.hide(in:))
+    }
+
+    /// Returns a reply outside the protocol.
+    func badReply(_ why: String) -> RemoteFailure {
+        .temporary(FileError(code: "bad_reply", message: "\(operation): bad reply: \(why)", retryable: true))
+    }
+
+    /// Returns the failure that a reply reports.
+    ///
+    /// - Parameter problem: see ``S3Problem``.
+    func failure(_ problem: S3Problem, _ reply: HTTPReply) -> RemoteFailure {
+        let retryAfter = RetryAfter.duration(in: reply.headers)
+        if problem.isForeign, problem.status < 500 { return foreign(problem.status, reply, retryAfter) }
+        let said = [problem.code, problem.message.map { mask.hide(in: String($0.prefix(300))) }].compactMap(\.self)
+        let answer = said.isEmpty ? "\(problem.status)" : "\(problem.status) " + said.joined(separator: ": ")
+        let message = "\(operation): the server answered \(answer)"
+        func temporary(_ code: String, _ advice: String = "", _ outlook: Outlook = .lasting) -> RemoteFailure {
+            .temporary(
+                FileError(code: code, message: message + advice, retryable: true), retryAfter: retryAfter,
+                outlook: outlook)
+        }
+        if let region = wrongRegion(problem) { return temporary("wrong_region", region) }
+        switch problem.code {
+        case "SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "Busy", "Throttling",
+            "ThrottlingException", "TooManyRequests", "RequestLimitExceeded", "ServerBusy":
+            return temporary("server_busy", "", .trouble)
+        case "RequestTimeout", "IncompleteBody", "BadDigest", "InternalError", "XAmzContentSHA256Mismatch",
+            "XAmzContentChecksumMismatch":
+            return temporary("server_error", "", .trouble)
+        case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
+            let ahead = clock.adopt(dateIn: reply.headers)
+            let advice =
+                ahead.map {
+                    "; the server's clock is \($0) s ahead of this machine's, and the agent now signs with its time"
+                }
+                ?? "; correct this machine's clock"
+            return temporary("clock_skew", advice, .trouble)
+        case "ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken",
+            "TokenRefreshRequired", "InvalidSecurity", "NotSignedUp", "AuthorizationQueryParametersError":
+            return .signedOut(FileError(code: "signed_out", message: message, retryable: true))
+        case "NoSuchBucket": return temporary("no_such_bucket", "; create the bucket, or correct remote.bucket")
+        case "AccessDenied", "AllAccessDisabled", "AccountProblem", "InvalidObjectState",
+            "AccessControlListNotSupported":
+            return temporary("access_denied", "; allow the key \(Self.permission(for: operation))")
+        case "QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "StorageFull": return temporary("server_full")
+        case "NoSuchUpload", "NoSuchKey": return .forgotten
+        default: break
+        }
+        if problem.code == nil {
+            switch problem.status {
+            case 403:
+                return temporary(
+                    "access_denied", "; check the key and its permission \(Self.permission(for: operation))")
+            case 404: return wrongURL(problem.status, retryAfter)
+            default: break
+            }
+        }
+        let meaning = Self.statuses[problem.status]
+        switch meaning {
+        case .loginRequired:
+            return .portal(operation, "the network requires a login (511)", retryAfter: retryAfter)
+        case .redirect: return .portal(operation, "the server redirects (\(problem.status))")
+        case .wrongMethod: return wrongURL(problem.status, retryAfter)
+        default:
+            return meaning.failure(message, retryAfter: retryAfter)
+                ?? .permanent(FileError(code: "refused", message: message, retryable: false))
+        }
+    }
+
+    /// Returns what to correct if the bucket is in another region.
+    private func wrongRegion(_ problem: S3Problem) -> String? {
+        let codes = ["PermanentRedirect", "TemporaryRedirect", "Redirect", "IllegalLocationConstraintException"]
+        let isRedirect = (300...399).contains(problem.status) || problem.code.map(codes.contains) == true
+        let isScope = problem.code == "AuthorizationHeaderMalformed"
+        guard isRedirect || isScope, problem.region != nil || problem.endpoint != nil || problem.code != nil else {
+            return nil
+        }
+        let settings = [
+            problem.region.map { "remote.region to \"\(mask.hide(in: String($0.prefix(60))))\"" },
+            problem.endpoint.map { "remote.url to its endpoint \(mask.hide(in: String($0.prefix(200))))" },
+        ].compactMap(\.self)
+        if settings.isEmpty {
+            return "; the bucket is not in the region \(region): correct remote.region and remote.url"
+        }
+        return "; the bucket is not in the region \(region): set \(settings.joined(separator: ", and "))"
+    }
+
+    private func wrongURL(_ status: Int, _ retryAfter: Duration?) -> RemoteFailure {
+        let message =
+            "\(operation): no S3 server at this address (the answer was \(status)); check host, port and path of remote.url"
+        return .temporary(
+            FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+    }
+
+    /// The reply of another server, which says nothing about the file.
+    private func foreign(_ status: Int, _ reply: HTTPReply, _ retryAfter: Duration?) -> RemoteFailure {
+        if status == 511 { return .portal(operation, "the network requires a login (511)", retryAfter: retryAfter) }
+        if (300...399).contains(status) { return .portal(operation, "the server redirects (\(status))") }
+        let line = WebPage.firstLine(of: reply).map { " \"\(mask.hide(in: $0).prefix(200))\"" } ?? ""
+        let message =
+            "\(operation): another server answered \(status)\(line), not S3; correct scheme, host, port and path in "
+            + "remote.url, or check the proxy"
+        return .temporary(
+            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+    }
+
+    /// The permission that a request needs.
+    private static func permission(for operation: String) -> String {
+        switch operation {
+        case "HeadObject", "GetObject": "s3:GetObject and s3:ListBucket"
+        case "AbortMultipartUpload": "s3:AbortMultipartUpload"
+        case "ListParts": "s3:ListMultipartUploadParts"
+        case "DeleteObject": "s3:DeleteObject"
+        default: "s3:PutObject"
+        }
+    }
+}

@@ -1,0 +1,143 @@
+import HTTPTypes
+import Testing
+import Transport
+import UploadCore
+
+@testable import Remotes
+
+@Suite("S3 judge")
+struct S3JudgeTests {
+    private let clock = ServerClock(machine: { 1_000_000_000_000 })
+
+    private func judge(_ operation: String = "PutObject", token: String? = nil) -> S3Judge {
+        S3Judge(operation: operation, mask: TokenMask(token: token), clock: clock, region: "us-east-1")
+    }
+
+    private func reply(_ status: Int, _ code: String? = nil, more: String = "", headers: HTTPFields = [:]) -> HTTPReply
+    {
+        let body =
+            code.map { "<?xml version=\"1.0\"?>\n<Error><Code>\($0)</Code><Message>why</Message>\(more)</Error>" } ?? ""
+        return HTTPReply(status: status, headers: headers, body: Array(body.utf8))
+    }
+
+    private func failure(_ reply: HTTPReply, _ operation: String = "PutObject") throws -> RemoteFailure {
+        judge(operation).failure(try #require(S3Problem(reply)), reply)
+    }
+
+    /// The kind of a failure, its code, and the outlook of a temporary one.
+    private func summary(_ failure: RemoteFailure) -> String {
+        switch failure {
+        case .temporary(let error, _, let outlook): "temporary \(error.code) \(outlook)"
+        case .busyUpload(let error, _): "busyUpload \(error.code)"
+        case .outOfStep(let error): "outOfStep \(error.code)"
+        case .signedOut(let error): "signedOut \(error.code)"
+        case .permanent(let error): "permanent \(error.code)"
+        case .forgotten: "forgotten"
+        case .source: "source"
+        case .cancelled: "cancelled"
+        }
+    }
+
+    @Test(
+        "judges errors by their code",
+        arguments: [
+            (503, "SlowDown", "temporary server_busy trouble"),
+            (503, "ServiceUnavailable", "temporary server_busy trouble"),
+            (403, "RequestTimeTooSkewed", "temporary clock_skew trouble"),
+            (400, "ExpiredToken", "signedOut signed_out"),
+            (403, "InvalidAccessKeyId", "signedOut signed_out"), (403, "SignatureDoesNotMatch", "signedOut signed_out"),
+            (404, "NoSuchBucket", "temporary no_such_bucket lasting"),
+            (403, "AccessDenied", "temporary access_denied lasting"),
+            (400, "EntityTooSmall", "permanent refused"), (400, "EntityTooLarge", "permanent refused"),
+            (400, "InvalidPart", "permanent refused"), (404, "NoSuchUpload", "forgotten"),
+            (404, "NoSuchKey", "forgotten"),
+            (400, "RequestTimeout", "temporary server_error trouble"),
+            (400, "BadDigest", "temporary server_error trouble"),
+            (500, "InternalError", "temporary server_error trouble"),
+            (200, "InternalError", "temporary server_error trouble"),
+            (409, "OperationAborted", "busyUpload server_busy"),
+            (403, "QuotaExceeded", "temporary server_full lasting"),
+            (400, "KeyTooLongError", "permanent refused"), (403, "Strange", "temporary bad_reply trouble"),
+            (405, "MethodNotAllowed", "temporary wrong_url lasting"), (507, "Strange", "temporary server_full lasting"),
+            (301, "PermanentRedirect", "temporary wrong_region lasting"),
+            (307, "TemporaryRedirect", "temporary wrong_region lasting"),
+            (400, "AuthorizationHeaderMalformed", "temporary wrong_region lasting"),
+        ])
+    func codes(status: Int, code: String, expected: String) throws {
+        #expect(summary(try failure(reply(status, code))) == expected)
+    }
+
+    @Test(
+        "judges replies without S3's XML",
+        arguments: [
+            (403, "", "temporary access_denied lasting"), (404, "", "temporary wrong_url lasting"),
+            (502, "", "temporary server_error away"),
+            (503, "<html>busy</html>", "temporary server_error away"),
+            (404, "<html>no</html>", "temporary bad_reply lasting"),
+            (302, "<html>log in</html>", "temporary captive_portal away"), (302, "", "temporary captive_portal away"),
+            (511, "<html>log in</html>", "temporary captive_portal away"),
+            (413, "too large", "temporary bad_reply lasting"),
+            (413, "", "permanent refused"), (401, "", "signedOut signed_out"),
+        ])
+    func others(status: Int, body: String, expected: String) throws {
+        #expect(summary(try failure(HTTPReply(status: status, body: Array(body.utf8)))) == expected)
+    }
+
+    @Test("finds no problem in a success", arguments: ["", "<CompleteMultipartUploadResult/>", "text"])
+    func success(body: String) {
+        #expect(S3Problem(HTTPReply(status: 200, body: Array(body.utf8))) == nil)
+    }
+
+    @Test("names the region and the endpoint that an error names")
+    func region() throws {
+        var failure = try failure(
+            reply(301, "PermanentRedirect", more: "<Endpoint>b.s3.eu-west-1.amazonaws.com</Endpoint>"))
+        #expect(message(failure).hasSuffix("set remote.url to its endpoint b.s3.eu-west-1.amazonaws.com"))
+        failure = try self.failure(reply(400, "AuthorizationHeaderMalformed", more: "<Region>eu-west-1</Region>"))
+        #expect(
+            message(failure)
+                == "PutObject: the server answered 400 AuthorizationHeaderMalformed: why; the bucket is not in the region us-east-1: "
+                + "set remote.region to \"eu-west-1\"")
+        failure = try self.failure(reply(301, headers: [S3Header.bucketRegion: "eu-west-1"]), "HeadObject")
+        #expect(message(failure).hasSuffix("set remote.region to \"eu-west-1\""))
+    }
+
+    @Test("learns the server's clock from a complaint about the time")
+    func skew() throws {
+        #expect(clock.now.milliseconds == 1_000_000_000_000)
+        let failure = try failure(reply(403, "RequestTimeTooSkewed", headers: [.date: "Sun, 09 Sep 2001 02:46:40 GMT"]))
+        #expect(clock.now.milliseconds == 1_000_003_600_000)
+        #expect(message(failure).contains("the server's clock is 3600 s ahead of this machine's"))
+        _ = try self.failure(reply(403, "RequestTimeTooSkewed"))
+        #expect(clock.now.milliseconds == 1_000_003_600_000)
+    }
+
+    @Test("names the permission that is missing")
+    func permission() throws {
+        #expect(message(try failure(reply(403, "AccessDenied"))).hasSuffix("; allow the key s3:PutObject"))
+        #expect(
+            message(try failure(reply(403, "AccessDenied"), "HeadObject")).hasSuffix("s3:GetObject and s3:ListBucket"))
+    }
+
+    @Test("hides the token in messages, and respects Retry-After")
+    func hides() throws {
+        let reply = reply(503, "SlowDown", more: "", headers: [.retryAfter: "7"])
+        let body = String(decoding: reply.body, as: UTF8.self).replacing("why", with: "token geheim1234")
+        let changed = HTTPReply(status: 503, headers: reply.headers, body: Array(body.utf8))
+        let failure = judge(token: "geheim1234").failure(try #require(S3Problem(changed)), changed)
+        #expect(message(failure) == "PutObject: the server answered 503 SlowDown: token ***")
+        guard case .temporary(_, .some(.seconds(7)), _) = failure else {
+            Issue.record("\(failure)")
+            return
+        }
+    }
+
+    private func message(_ failure: RemoteFailure) -> String {
+        switch failure {
+        case .temporary(let error, _, _), .busyUpload(let error, _), .signedOut(let error), .permanent(let error),
+            .outOfStep(let error):
+            error.message
+        case .forgotten, .source, .cancelled: ""
+        }
+    }
+}

@@ -130,7 +130,7 @@ struct PictureServices: Sendable {
                     await cache.pin(address)
                     return await cache.kept(address, .original)?.path
                 }),
-            account: { session.hasToken ? session.account.name : nil },
+            account: { session.hasCredential ? session.account.name : nil },
             quality: Int((configuration.portrait.jpegQuality * 100).rounded()),
             maximumPixels: configuration.avatarCache.maxPixels, retryInterval: configuration.upload.retryInterval,
             clock: needs.clock,

@@ -60,9 +60,7 @@ struct RunningAgent: Service {
         ledgerCare = LedgerCare(state: configuration.state, logger: logger)
         ledger = try Self.openLedger(ledgerCare, configuration.state, troubles: troubles)
         transport = try Self.makeTransport(configuration, version: version)
-        let credentials = Credentials(
-            environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
-            stateDirectory: configuration.state)
+        let credentials = Credentials(configuration, environment: environment)
         if let file = configuration.remote.tokenFile, (try? FileStatus(path: file)) == nil {
             logger.warning(
                 "remote.token_file is missing; the agent reads it as soon as it exists", metadata: ["path": "\(file)"])

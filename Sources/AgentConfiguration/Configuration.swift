@@ -127,15 +127,52 @@ extension Configuration {
         /// Whether a token may travel over plain http to other machines.
         var insecureHTTP = false
         /// s3: the bucket. Required if `protocol` is `s3`, otherwise `nil`.
-        var bucket: String?
+        package var bucket: String?
+        /// tus: the largest body of one PATCH in bytes; `nil`: no limit.
+        package var maxPatch: UInt64?
         /// s3: the region.
-        var region: String?
-        /// s3: the prefix of object names.
-        var prefix: String?
+        package var region = "us-east-1"
+        /// s3: the prefix of object keys.
+        package var prefix = ""
+        /// s3: whether the bucket is in the path or in the host name.
+        package var pathStyle = PathStyle.auto
+        /// s3: the template of object keys.
+        package var key = "{prefix}{key}{ext}"
+        /// s3: the profile in the shared credentials file.
+        package var profile: String?
+        /// s3: the shared credentials file.
+        package var credentialsFile: String?
+        /// s3: the checksum sent with each part.
+        package var checksum = Checksum.md5
+        /// s3: the storage class, sent as given.
+        package var storageClass: String?
+        /// s3: `x-amz-server-side-encryption`, sent as given.
+        package var serverSideEncryption: String?
+        /// s3: the key of `aws:kms`, sent as given.
+        package var sseKMSKeyID: String?
+        /// s3: the canned ACL, sent as given.
+        package var acl: String?
+        /// s3: the size of a part in bytes; `nil`: as small as 10,000 parts allow, at least 8 MiB.
+        package var partSize: UInt64?
         /// s3: a file with the access key.
         package var accessKeyFile: String?
         /// s3: a file with the secret key.
         package var secretKeyFile: String?
+    }
+
+    /// Where a request to S3 names the bucket.
+    package enum PathStyle: String, Sendable, CaseIterable {
+        /// In the host name for AWS, in the path elsewhere.
+        case auto
+        /// In the path.
+        case always = "true"
+        /// In the host name.
+        case never = "false"
+    }
+
+    /// The checksum of S3 parts.
+    package enum Checksum: String, Sendable, CaseIterable {
+        case md5, crc64nvme, sha256, none
     }
 
     /// The profile picture.

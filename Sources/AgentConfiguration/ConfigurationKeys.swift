@@ -84,7 +84,7 @@ extension ConfigurationKey {
         ),
         ConfigurationKey(
             "upload.fragment_size", \.upload.fragmentSize, .size(65_536...(64 << 20)),
-            "size of a fragment, a multiple of `512KiB`; `filesection` allows only `512KiB`; a started upload keeps its size"
+            "size of a fragment: only `512KiB` is possible; a started upload keeps its size"
         ),
         ConfigurationKey(
             "upload.retry_interval", \.upload.retryInterval, .duration(.seconds(1)...day), live: true,
@@ -120,17 +120,49 @@ extension ConfigurationKey {
             "remote.insecure_http", \.remote.insecureHTTP, .boolean,
             "`true`: a token may travel over plain http to other machines than this one"),
         ConfigurationKey(
-            "remote.bucket", \.remote.bucket, .noneOr(.plain, none: ""), "`s3` only, and required there: the bucket"),
-        ConfigurationKey("remote.region", \.remote.region, .noneOr(.plain, none: ""), "`s3` only: the region"),
+            "remote.max_patch", \.remote.maxPatch, .noneOr(.size((512 << 10)...Units.largest), none: "0"),
+            "`tus` only: the largest body of one PATCH, for a proxy that limits it; `\"0\"`: no limit"),
         ConfigurationKey(
-            "remote.prefix", \.remote.prefix, .noneOr(.plain, none: ""),
-            "`s3` only: the beginning of all object names"),
+            "remote.bucket", \.remote.bucket, .noneOr(.plain, none: ""), "`s3` only, and required there: the bucket"),
+        ConfigurationKey("remote.region", \.remote.region, .plain, "`s3` only: the region"),
+        ConfigurationKey("remote.prefix", \.remote.prefix, .plain, "`s3` only: the beginning of all object keys"),
+        ConfigurationKey(
+            "remote.path_style", \.remote.pathStyle, .flagOrAuto,
+            "`s3` only: `true`: the bucket is in the path; `false`: in the host name; `\"auto\"`: in the host name for AWS, in the path elsewhere"
+        ),
+        ConfigurationKey(
+            "remote.key", \.remote.key, .plain,
+            "`s3` only: the template of object keys, of `{prefix}`, `{key}`, `{ext}`, `{path}`, `{name}`, `{date:%Y/%m}`, `{account}`"
+        ),
         ConfigurationKey(
             "remote.access_key_file", \.remote.accessKeyFile, .noneOr(.path, none: ""),
-            "`s3` only: file with the access key; else `AWS_ACCESS_KEY_ID`"),
+            "`s3` only: file with the access key; needs `secret_key_file`"),
         ConfigurationKey(
             "remote.secret_key_file", \.remote.secretKeyFile, .noneOr(.path, none: ""),
-            "`s3` only: file with the secret key; else `AWS_SECRET_ACCESS_KEY`"),
+            "`s3` only: file with the secret key; needs `access_key_file`"),
+        ConfigurationKey(
+            "remote.profile", \.remote.profile, .noneOr(.plain, none: ""),
+            "`s3` only: the profile in the shared credentials file; else `AWS_PROFILE`, else `default`"),
+        ConfigurationKey(
+            "remote.credentials_file", \.remote.credentialsFile, .noneOr(.path, none: ""),
+            "`s3` only: the shared credentials file; else `AWS_SHARED_CREDENTIALS_FILE`, else `~/.aws/credentials`"),
+        ConfigurationKey(
+            "remote.checksum", \.remote.checksum, .word, "`s3` only: the checksum that each request carries"),
+        ConfigurationKey(
+            "remote.storage_class", \.remote.storageClass, .noneOr(.plain, none: ""),
+            "`s3` only: the storage class of objects, sent as given"),
+        ConfigurationKey(
+            "remote.server_side_encryption", \.remote.serverSideEncryption, .noneOr(.plain, none: ""),
+            "`s3` only: `AES256` or `aws:kms`, sent as given"),
+        ConfigurationKey(
+            "remote.sse_kms_key_id", \.remote.sseKMSKeyID, .noneOr(.plain, none: ""),
+            "`s3` only: the key for `aws:kms`, sent as given"),
+        ConfigurationKey(
+            "remote.acl", \.remote.acl, .noneOr(.plain, none: ""), "`s3` only: the canned ACL of objects, sent as given"
+        ),
+        ConfigurationKey(
+            "remote.part_size", \.remote.partSize, .noneOr(.size((5 << 20)...(2 << 30)), none: "auto"),
+            "`s3` only: size of a part, a multiple of `512KiB`; `\"auto\"`: 8 MiB, more where 10,000 parts need it"),
     ]
 
     private static let portrait = [

@@ -38,15 +38,59 @@ extension Configuration {
             "portrait.folder", "intake.move_to",
             reason: "portrait.folder and intake.move_to must be different directories, neither inside the other")
         check(
-            remote.protocol != .filesection || upload.fragmentSize == UInt64(FragmentPlan.sectionSize),
-            "upload.fragment_size",
-            reason: "must be \"512KiB\" with protocol \"filesection\", is \"\(Units.spell(upload.fragmentSize))\"")
+            upload.fragmentSize == UInt64(FragmentPlan.sectionSize), "upload.fragment_size",
+            reason: "must be \"512KiB\" with protocol \"filesection\", and with the others; set remote.part_size for "
+                + "\"s3\", remote.max_patch for \"tus\"")
+        return violations + remote.ruleViolations
+    }
+}
+
+extension Configuration.Remote {
+    /// The contradictions between the keys of `[remote]`.
+    fileprivate var ruleViolations: [Configuration.RuleViolation] {
+        var violations: [Configuration.RuleViolation] = []
+        func check(_ isRight: Bool, _ keys: String..., reason: String) {
+            if !isRight { violations.append(Configuration.RuleViolation(keys: keys, reason: reason)) }
+        }
+
+        let defaults = Configuration.Remote()
+        for (key, owner, isDefault) in Self.keysOfOneProtocol where owner != self.protocol && !isDefault(self, defaults)
+        {
+            check(
+                false, "remote.\(key)",
+                reason: "belongs to protocol \"\(owner.rawValue)\", and remote.protocol is "
+                    + "\"\(self.protocol.rawValue)\"; remove the key, or correct the protocol")
+        }
         check(
-            upload.fragmentSize % UInt64(ContentSeal.blockSize) == 0, "upload.fragment_size",
-            reason: "must be a multiple of 512KiB, is \"\(Units.spell(upload.fragmentSize))\"")
-        check(
-            remote.protocol != .s3 || remote.bucket != nil, "remote.bucket", "remote.protocol",
+            self.protocol != .s3 || bucket != nil, "remote.bucket", "remote.protocol",
             reason: "protocol \"s3\" needs a bucket; set remote.bucket")
+        check(
+            (accessKeyFile == nil) == (secretKeyFile == nil), "remote.access_key_file", "remote.secret_key_file",
+            reason: "remote.access_key_file and remote.secret_key_file belong together; set both or none")
+        check(
+            (maxPatch ?? 0) % UInt64(ContentSeal.blockSize) == 0, "remote.max_patch",
+            reason: "must be a multiple of 512KiB")
+        check(
+            (partSize ?? 0) % UInt64(ContentSeal.blockSize) == 0, "remote.part_size",
+            reason: "must be a multiple of 512KiB")
         return violations
+    }
+
+    /// The keys that have no meaning with another protocol, and whether two configurations agree in them.
+    private static var keysOfOneProtocol:
+        [(key: String, owner: Configuration.RemoteProtocol, isSame: (Self, Self) -> Bool)]
+    {
+        func same<Value: Equatable>(_ path: KeyPath<Self, Value>) -> (Self, Self) -> Bool {
+            { $0[keyPath: path] == $1[keyPath: path] }
+        }
+        return [
+            ("max_patch", .tus, same(\.maxPatch)), ("bucket", .s3, same(\.bucket)), ("region", .s3, same(\.region)),
+            ("prefix", .s3, same(\.prefix)), ("path_style", .s3, same(\.pathStyle)), ("key", .s3, same(\.key)),
+            ("access_key_file", .s3, same(\.accessKeyFile)), ("secret_key_file", .s3, same(\.secretKeyFile)),
+            ("profile", .s3, same(\.profile)), ("credentials_file", .s3, same(\.credentialsFile)),
+            ("checksum", .s3, same(\.checksum)), ("storage_class", .s3, same(\.storageClass)),
+            ("server_side_encryption", .s3, same(\.serverSideEncryption)), ("sse_kms_key_id", .s3, same(\.sseKMSKeyID)),
+            ("acl", .s3, same(\.acl)), ("part_size", .s3, same(\.partSize)),
+        ]
     }
 }

@@ -16,7 +16,7 @@ extension Configuration {
 
     /// The refusal for an unsupported setting that must not be ignored silently; `nil` if there is none.
     var notBuiltRefusal: String? {
-        if remote.protocol != .filesection {
+        if [.tus, .s3].contains(remote.protocol) {
             return "remote.protocol = \"\(remote.protocol.rawValue)\" is not built yet; use \"filesection\""
         }
         if media.stripLocation {

@@ -167,6 +167,25 @@ extension SettingType where Value: RawRepresentable<String> & CaseIterable {
     }
 }
 
+extension SettingType<Configuration.PathStyle> {
+    /// `true`, `false`, or `"auto"`.
+    static let flagOrAuto = SettingType(form: .string, name: "`true`, `false` or `\"auto\"`") {
+        value, _ throws(Objection) in
+        let text =
+            switch value {
+            case .boolean(let flag): flag ? "true" : "false"
+            case .string(let text): text
+            default: throw .wrongType(value, expected: "true, false or \"auto\"")
+            }
+        guard let style = Configuration.PathStyle(rawValue: text) else {
+            throw Objection("must be true, false or \"auto\", is \(text.shortened.quoted)")
+        }
+        return style
+    } show: {
+        $0 == .auto ? .string("auto") : .boolean($0 == .always)
+    }
+}
+
 extension String {
     /// The text, shortened for error messages.
     package var shortened: String { count <= 60 ? self : prefix(60) + "…" }

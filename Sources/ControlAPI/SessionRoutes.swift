@@ -48,7 +48,7 @@ struct SessionRoutes: Sendable {
         switch error {
         case .notAToken: ControlRefusal(.badRequest, "not_a_token", "\(error)")
         case .notAUser: ControlRefusal(.badRequest, "not_a_user", "\(error)")
-        case .mayNotTravel: ControlRefusal(.badRequest, "token_not_allowed", "\(error)")
+        case .mayNotTravel, .keysOnly: ControlRefusal(.badRequest, "token_not_allowed", "\(error)")
         case .inputOutput: ControlRefusal(.internalServerError, "input_output", "\(error)")
         }
     }

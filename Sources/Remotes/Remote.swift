@@ -169,10 +169,3 @@ public struct OutgoingFragment: Sendable {
         self.onProgress = onProgress
     }
 }
-
-/// Supplies the present bearer token.
-public protocol CredentialSource: Sendable {
-    /// Returns the token to send, or nil to send none. Called for each request, so it must be quick. If it reads a
-    /// file, it must not do so on the cooperative pool.
-    func bearerToken() async -> String?
-}

@@ -1,10 +1,13 @@
+package import AgentConfiguration
 import Glibc
 import LinuxSystem
+package import Remotes
 import Synchronization
 
-/// Finds the bearer token in OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
+/// Finds what proves the account to the server: access keys for the protocol `s3`, otherwise the bearer token in
+/// OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
 ///
-/// Calls block on the disk; `SessionKeeper` supplies the token to requests.
+/// Calls block on the disk; `SessionKeeper` supplies the credential to requests.
 package final class Credentials: Sendable {
     private struct State {
         var tokenFile: String?
@@ -20,6 +23,7 @@ package final class Credentials: Sendable {
 
     private let environmentToken: String?
     private let storedToken: String
+    private let accessKeys: AccessKeySearch?
     private let state: Mutex<State>
 
     /// Creates a credential source.
@@ -28,10 +32,32 @@ package final class Credentials: Sendable {
     ///   - environmentToken: value of OUTBOX_TOKEN, if it is set.
     ///   - tokenFile: `remote.token_file`, if it is set.
     ///   - stateDirectory: where `login` stores a token.
-    package init(environmentToken: String?, tokenFile: String?, stateDirectory: String) {
+    ///   - accessKeys: finds the access keys, if the protocol uses keys. Then no token counts.
+    package init(
+        environmentToken: String?, tokenFile: String?, stateDirectory: String, accessKeys: AccessKeySearch? = nil
+    ) {
+        self.accessKeys = accessKeys
         self.environmentToken = environmentToken.flatMap(BearerToken.firstLine(of:))
         storedToken = stateDirectory + "/token"
         state = Mutex(State(tokenFile: tokenFile))
+    }
+
+    /// Creates a credential source for the protocol and the files of a configuration.
+    package convenience init(_ configuration: Configuration, environment: [String: String]) {
+        let remote = configuration.remote
+        self.init(
+            environmentToken: environment["OUTBOX_TOKEN"], tokenFile: remote.tokenFile,
+            stateDirectory: configuration.state,
+            accessKeys: remote.protocol == .s3 ? AccessKeySearch(remote, environment: environment) : nil)
+    }
+
+    /// Whether the protocol uses access keys, not tokens.
+    var areKeys: Bool { accessKeys != nil }
+
+    /// Returns the credential in use; `nil` if there is none.
+    package func credential() -> Credential? {
+        guard let accessKeys else { return bearerToken().map(Credential.bearer) }
+        return (try? accessKeys.find()).map(Credential.keys)
     }
 
     /// Names another file to look in first.
@@ -48,6 +74,7 @@ package final class Credentials: Sendable {
 
     /// Returns the token in use; `nil` if there is none.
     package func bearerToken() -> String? {
+        guard accessKeys == nil else { return nil }
         if let environmentToken { return environmentToken }
         if let file = state.withLock({ $0.tokenFile }), let token = token(in: file) { return token }
         guard let token = token(in: storedToken) else { return nil }
@@ -60,6 +87,7 @@ package final class Credentials: Sendable {
 
     /// Where the token in use comes from; `nil` without a token.
     package var origin: TokenOrigin? {
+        guard accessKeys == nil else { return nil }
         if environmentToken != nil { return .environment }
         if let file = state.withLock({ $0.tokenFile }), token(in: file) != nil { return .tokenFile }
         return token(in: storedToken) != nil ? .login : nil

@@ -18,7 +18,9 @@ package struct RemoteFactory: Sendable {
     ) -> (any Remote)? {
         switch settings.protocol {
         case .filesection:
-            FileSectionRemote(url: settings.url, account: account, transport: transport, credentials: credentials)
+            FileSectionRemote(
+                url: settings.url, account: account, transport: transport,
+                authorizer: BearerAuthorizer(credentials, url: settings.url))
         case .tus, .s3: nil
         }
     }

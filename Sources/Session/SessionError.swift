@@ -6,6 +6,8 @@ package enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
     case notAUser(String)
     /// The token would travel over plain http to another machine (`remote.insecure_http`).
     case mayNotTravel
+    /// The protocol uses access keys: there is nothing to sign in to.
+    case keysOnly
     /// The stored session can't be written, read or removed.
     case inputOutput(path: String, reason: String)
 
@@ -17,6 +19,9 @@ package enum SessionError: Error, Equatable, Sendable, CustomStringConvertible {
         case .mayNotTravel:
             "the token is not stored: the agent sends no token over plain http; use https:// in remote.url, or set "
                 + "remote.insecure_http = true, and start the agent again"
+        case .keysOnly:
+            "remote.protocol = \"s3\" uses access keys, not a token: set remote.access_key_file and "
+                + "remote.secret_key_file, or the environment's AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
         case .inputOutput(let path, let reason): "cannot use \(path): \(reason)"
         }
     }

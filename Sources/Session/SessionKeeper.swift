@@ -1,13 +1,13 @@
 import LinuxSystem
-import Remotes
+package import Remotes
 import Synchronization
 package import UploadCore
 
-/// Knows who is signed in, supplies the token of each request, and watches for a new token.
+/// Knows who is signed in, supplies the credential of each request, and watches for a new one.
 ///
-/// Tokens are in files, which may lie on a disk that hangs. A thread of this actor's own reads them, so the cooperative
-/// pool never waits for a token file. Requests share what was read a moment ago. The members that are not isolated read
-/// files as well, on the thread of their caller; `bearerToken` does not.
+/// Tokens and keys are in files, which may lie on a disk that hangs. A thread of this actor's own reads them, so the
+/// cooperative pool never waits for such a file. Requests share what was read a moment ago. The members that are not
+/// isolated read files as well, on the thread of their caller; `credential` does not.
 package actor SessionKeeper: CredentialSource {
     /// A checked request to sign in.
     struct Login: Sendable {
@@ -42,10 +42,10 @@ package actor SessionKeeper: CredentialSource {
     private nonisolated let supply = Mutex<Supply?>(nil)
     private var watching: Task<Void, Never>?
 
-    /// The token last supplied to a request.
+    /// The credential last supplied to a request.
     private struct Supply {
-        var token: String?
-        /// Nanoseconds of `bootTimeNanoseconds` until which other requests get the same token.
+        var credential: Credential?
+        /// Nanoseconds of `bootTimeNanoseconds` until which other requests get the same credential.
         var end: UInt64
     }
 
@@ -64,28 +64,28 @@ package actor SessionKeeper: CredentialSource {
 
     // MARK: Requests
 
-    /// Returns the token to send; `nil` to send none.
+    /// Returns the credential to use; `nil` to use none.
     ///
-    /// Reads the token again after `interval`, after a refusal (`watch`), and after each login, logout and reload.
-    package nonisolated func bearerToken() async -> String? {
-        guard let supply = freshSupply else { return await readToken() }
-        return supply.token
+    /// Reads it again after `interval`, after a refusal (`watch`), and after each login, logout and reload.
+    package nonisolated func credential() async -> Credential? {
+        guard let supply = freshSupply else { return await readCredential() }
+        return supply.credential
     }
 
     private nonisolated var freshSupply: Supply? {
         supply.withLock { $0.flatMap { bootTimeNanoseconds() < $0.end ? $0 : nil } }
     }
 
-    private func readToken() -> String? {
+    private func readCredential() -> Credential? {
         // Requests that waited for the same moment share one look.
-        if let supply = freshSupply { return supply.token }
+        if let supply = freshSupply { return supply.credential }
         let end = bootTimeNanoseconds() + UInt64(max(interval.wholeNanoseconds, 0))
-        let token = mayTravel ? credentials.bearerToken() : nil
-        supply.withLock { $0 = Supply(token: token, end: end) }
-        return token
+        let credential = mayTravel ? credentials.credential() : nil
+        supply.withLock { $0 = Supply(credential: credential, end: end) }
+        return credential
     }
 
-    /// Has the next request read the token.
+    /// Has the next request read the credential.
     private nonisolated func forgetSupply() { supply.withLock { $0 = nil } }
 
     /// Names another file to look in first.
@@ -101,11 +101,11 @@ package actor SessionKeeper: CredentialSource {
 
     // MARK: Who is signed in
 
-    /// Whether the user signed out and there is no other token. Reads files.
-    package nonisolated var isSignedOut: Bool { account.session.isSignedOut && !hasToken }
+    /// Whether the user signed out and there is no other credential. Reads files.
+    package nonisolated var isSignedOut: Bool { account.session.isSignedOut && !hasCredential }
 
-    /// Whether there is a token. Reads files.
-    package nonisolated var hasToken: Bool { credentials.bearerToken() != nil }
+    /// Whether there is a credential. Reads files.
+    package nonisolated var hasCredential: Bool { credentials.credential() != nil }
 
     /// Where the token in use comes from; `nil` without a token. Reads files.
     package nonisolated var origin: TokenOrigin? { credentials.origin }
@@ -137,8 +137,9 @@ package actor SessionKeeper: CredentialSource {
     ///
     /// - Parameter hold: holds all uploads for a reason, before the token in use is discarded: nothing may be sent
     ///   without a token. Called again with `nil` if the token can't be discarded.
-    /// - Throws: `SessionError.inputOutput`.
+    /// - Throws: `SessionError.inputOutput`, or `.keysOnly`.
     package func signOut(hold: @Sendable (FileError?) async -> Void) async throws(SessionError) -> SignOut {
+        guard !credentials.areKeys else { throw .keysOnly }
         let isInUse = usesStoredToken
         if isInUse { await hold(Self.signedOut) }
         do throws(SessionError) {
@@ -155,6 +156,7 @@ package actor SessionKeeper: CredentialSource {
     ///
     /// - Throws: `SessionError` other than `inputOutput`.
     func login(token: String, user: String?) throws(SessionError) -> Login {
+        guard !credentials.areKeys else { throw .keysOnly }
         guard mayTravel else { throw .mayNotTravel }
         let session = try StoredSession(token: token, user: user)
         // A token of higher precedence stays in use, for the same account.
@@ -163,9 +165,9 @@ package actor SessionKeeper: CredentialSource {
 
     // MARK: Watching
 
-    /// Begins to watch for a new token, because the old one is refused or missing. Does nothing if that has begun.
+    /// Begins to watch for a new credential, because the old one is refused or missing. Does nothing if that has begun.
     ///
-    /// - Parameter changed: called after each change of the token.
+    /// - Parameter changed: called after each change of the credential.
     package nonisolated func watch(_ changed: @escaping @Sendable () -> Void) {
         supply.withLock { $0?.end = 0 }
         thread.run { self.assumeIsolated { $0.beginToWatch(changed) } }
@@ -178,15 +180,15 @@ package actor SessionKeeper: CredentialSource {
 
     private func beginToWatch(_ changed: @escaping @Sendable () -> Void) {
         guard watching == nil else { return }
-        // The refused token. Its file may hold another one by now.
-        let refused = supply.withLock { $0 }.map(\.token) ?? credentials.bearerToken()
+        // The refused credential. Its file may hold another one by now.
+        let refused = supply.withLock { $0 }.map(\.credential) ?? credentials.credential()
         watching = Task { [weak self, interval] in
             var known = refused
             while (try? await Timers.sleep(for: interval)) != nil {
                 guard let self else { return }
-                let token = await self.presentToken()
-                if token == known { continue }
-                known = token
+                let present = await self.presentCredential()
+                if present == known { continue }
+                known = present
                 changed()
             }
         }
@@ -197,9 +199,9 @@ package actor SessionKeeper: CredentialSource {
         watching = nil
     }
 
-    /// Reads the token. The next request reads it as well, so that no change is reported before requests notice it.
-    private func presentToken() -> String? {
+    /// Reads the credential. The next request reads it as well, so that no change is reported before requests notice it.
+    private func presentCredential() -> Credential? {
         forgetSupply()
-        return credentials.bearerToken()
+        return credentials.credential()
     }
 }

@@ -5,9 +5,7 @@ extension EffectiveConfiguration {
     ///
     /// - Parameter environment: The environment variables, of which `OUTBOX_TOKEN` matters.
     package func objectionToToken(environment: [String: String]) -> ConfigurationError? {
-        let credentials = Credentials(
-            environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
-            stateDirectory: configuration.state)
+        let credentials = Credentials(configuration, environment: environment)
         return credentials.bearerToken() == nil ? nil : tokenObjection
     }
 }

@@ -69,7 +69,7 @@ enum CommandFailure: Error {
         case .service(.foreign), .service(.cannotWrite): EX_CANTCREAT
         case .service(.notAllowed): EX_NOPERM
         case .service(.inexpressible): EX_CONFIG
-        case .agent(.configuration), .configuration, .objection, .session(.mayNotTravel): EX_CONFIG
+        case .agent(.configuration), .configuration, .objection, .session(.mayNotTravel), .session(.keysOnly): EX_CONFIG
         case .avatar(let trouble): Self.status(trouble.kind)
         }
     }

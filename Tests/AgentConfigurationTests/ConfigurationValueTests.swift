@@ -172,12 +172,31 @@ import Testing
         ("portrait.folder = \"Sent/me\"", "1: portrait.folder: portrait.folder and intake.move_to must be different"),
         (
             "upload.fragment_size = \"1MiB\"",
-            "1: upload.fragment_size: must be \"512KiB\" with protocol \"filesection\", is \"1MiB\""
+            "1: upload.fragment_size: must be \"512KiB\" with protocol \"filesection\""
         ),
         (
-            "upload.fragment_size = \"768KiB\"\nremote.protocol = \"tus\"",
-            "1: upload.fragment_size: must be a multiple of 512KiB, is \"768KiB\""
+            "remote.max_patch = \"600KiB\"\nremote.protocol = \"tus\"",
+            "1: remote.max_patch: must be a multiple of 512KiB"
         ),
+        (
+            "remote.part_size = \"6000KiB\"\nremote.protocol = \"s3\"\nremote.bucket = \"b\"",
+            "1: remote.part_size: must be a multiple of 512KiB"
+        ),
+        (
+            "remote.secret_key_file = \"/k\"\nremote.protocol = \"s3\"\nremote.bucket = \"b\"",
+            "1: remote.secret_key_file: remote.access_key_file and remote.secret_key_file belong together"
+        ),
+        (
+            "remote.bucket = \"b\"",
+            "1: remote.bucket: belongs to protocol \"s3\", and remote.protocol is \"filesection\""
+        ),
+        (
+            "remote.protocol = \"s3\"\nremote.bucket = \"b\"\nremote.max_patch = \"1MiB\"",
+            "3: remote.max_patch: belongs to protocol \"tus\""
+        ),
+        ("remote.path_style = 1", "1: remote.path_style: must be true, false or \"auto\", is an integer"),
+        ("remote.path_style = \"yes\"", "1: remote.path_style: must be true, false or \"auto\", is \"yes\""),
+        ("remote.part_size = \"4MiB\"", "1: remote.part_size: must be 5MiB … 2GiB"),
         ("remote.protocol = \"s3\"", "1: remote.protocol: protocol \"s3\" needs a bucket"),
     ])
     func `keys at odds with each other are refused`(text: String, message: String) throws {
@@ -185,9 +204,21 @@ import Testing
         #expect(answer.hasPrefix(message), "\(answer)")
     }
 
-    @Test func `other protocols may have other fragments`() throws {
-        let text = "upload.fragment_size = \"8MiB\"\n[remote]\nprotocol = \"s3\"\nbucket = \"pictures\""
-        #expect(try load(text).configuration.upload.fragmentSize == 8 << 20)
+    @Test func `keys of one protocol are read, and may stand at their defaults with another`() throws {
+        let s3 = """
+            [remote]
+            protocol = "s3"
+            bucket = "pictures"
+            path_style = true
+            part_size = "16MiB"
+            checksum = "sha256"
+            """
+        let remote = try load(s3).configuration.remote
+        #expect(remote.bucket == "pictures" && remote.pathStyle == .always && remote.partSize == 16 << 20)
+        #expect(remote.region == "us-east-1" && remote.checksum == .sha256)
+        #expect(
+            try load("remote.protocol = \"tus\"\nremote.max_patch = \"1MiB\"").configuration.remote.maxPatch == 1 << 20)
+        #expect(refusal("remote.bucket = \"\"\nremote.region = \"us-east-1\"\nremote.max_patch = \"0\"") == nil)
     }
 
     @Test func `a directory that only begins like the outbox is not inside it`() throws {

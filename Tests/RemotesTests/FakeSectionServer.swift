@@ -41,7 +41,8 @@ final class FakeSectionServer: SourceConformanceServer {
         self.state = state
         let transport = ScriptedTransport { Self.take($0, state) }
         let section = FileSectionRemote(
-            url: "http://fake", account: "me", transport: transport, credentials: FixedToken(token: nil))
+            url: "http://fake", account: "me", transport: transport,
+            authorizer: BearerAuthorizer(FixedToken(token: nil), url: "http://fake"))
         (remote, sources) = (section, section)
     }
 

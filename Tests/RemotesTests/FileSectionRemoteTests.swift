@@ -10,7 +10,8 @@ import UploadCore
 struct FileSectionRemoteTests {
     private func remote(_ transport: ScriptedTransport, token: String? = "secret") -> FileSectionRemote {
         FileSectionRemote(
-            url: "https://host/base", account: "me", transport: transport, credentials: FixedToken(token: token))
+            url: "https://host/base", account: "me", transport: transport,
+            authorizer: BearerAuthorizer(FixedToken(token: token), url: "https://host"))
     }
 
     private func isBadReply(_ failure: RemoteFailure) -> Bool {
@@ -241,7 +242,8 @@ struct FileSectionRemoteTests {
         let transport = ScriptedTransport(data: "{}")
         #expect(remote(transport).traits == RemoteTraits(batch: 50, lookahead: 50))
         let other = FileSectionRemote(
-            url: "https://host/base", account: "you", transport: transport, credentials: FixedToken(token: nil))
+            url: "https://host/base", account: "you", transport: transport,
+            authorizer: BearerAuthorizer(FixedToken(token: nil), url: "https://host"))
         #expect(remote(transport).scope != other.scope)
     }
 
@@ -250,7 +252,8 @@ struct FileSectionRemoteTests {
         let transport = ScriptedTransport(data: "{}")
         let content = try TestContent(1, size: 1000)
         let remote = FileSectionRemote(
-            url: "https://host:1/base", account: "me", transport: transport, credentials: FixedToken(token: "secret"))
+            url: "https://host:1/base", account: "me", transport: transport,
+            authorizer: BearerAuthorizer(FixedToken(token: "secret"), url: "https://host:1"))
         _ = await remote.register([content.description])
         _ = try? await remote.send(content.fragment(0, id: "43"))
         _ = await remote.finish([content.upload("43")])

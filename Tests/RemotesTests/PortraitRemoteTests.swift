@@ -17,7 +17,8 @@ struct PortraitRemoteTests {
 
     private func remote(_ transport: ScriptedTransport) -> any PortraitRemote {
         FileSectionRemote(
-            url: "https://host/base", account: "me", transport: transport, credentials: FixedToken(token: "secret"))
+            url: "https://host/base", account: "me", transport: transport,
+            authorizer: BearerAuthorizer(FixedToken(token: "secret"), url: "https://host"))
     }
 
     private func failure(_ script: @escaping ScriptedTransport.Script) async -> RemoteFailure? {

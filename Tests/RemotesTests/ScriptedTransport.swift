@@ -87,7 +87,7 @@ final class ScriptedTransport: HTTPTransport {
 
 struct FixedToken: CredentialSource {
     var token: String?
-    func bearerToken() -> String? { token }
+    func credential() -> Credential? { token.map(Credential.bearer) }
 }
 
 extension HTTPReply {

@@ -15,7 +15,8 @@ struct SourceRemoteTests {
 
     private func remote(_ transport: ScriptedTransport) -> any SourceRemote {
         FileSectionRemote(
-            url: "https://host/base", account: "me", transport: transport, credentials: FixedToken(token: "secret"))
+            url: "https://host/base", account: "me", transport: transport,
+            authorizer: BearerAuthorizer(FixedToken(token: "secret"), url: "https://host"))
     }
 
     private func send(_ script: @escaping ScriptedTransport.Script) async -> Result<String?, RemoteFailure> {

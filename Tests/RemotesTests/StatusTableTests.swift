@@ -19,7 +19,8 @@ struct StatusTableTests {
     private func judgement(of request: Request, _ reply: HTTPReply) async throws -> Judgement {
         let transport = ScriptedTransport { _ in .success(reply) }
         let remote = FileSectionRemote(
-            url: "https://host", account: "me", transport: transport, credentials: FixedToken(token: nil))
+            url: "https://host", account: "me", transport: transport,
+            authorizer: BearerAuthorizer(FixedToken(token: nil), url: "https://host"))
         let content = try TestContent(1, size: 1000)
         let result: Result<Void, RemoteFailure>
         switch request {

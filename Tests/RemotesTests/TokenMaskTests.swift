@@ -60,7 +60,7 @@ struct EchoedTokenTests {
     private func remote(_ script: @escaping ScriptedTransport.Script) -> FileSectionRemote {
         FileSectionRemote(
             url: "https://host", account: "me", transport: ScriptedTransport(script),
-            credentials: FixedToken(token: Self.token))
+            authorizer: BearerAuthorizer(FixedToken(token: Self.token), url: "https://host"))
     }
 
     @Test(

@@ -13,7 +13,7 @@ struct RemoteFactoryTests {
     }
 
     private struct NoToken: CredentialSource {
-        func bearerToken() async -> String? { nil }
+        func credential() async -> Credential? { nil }
     }
 
     @Test("makes remote and probe of the configured server, and neither for a protocol that is not built yet")

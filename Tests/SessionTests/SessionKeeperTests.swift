@@ -1,4 +1,5 @@
 import Foundation
+import Remotes
 import Synchronization
 import TestSupport
 import Testing
@@ -35,7 +36,7 @@ struct SessionKeeperTests {
         #expect(await keeper(environment: "abc").bearerToken() == "abc")
         let guarded = keeper(environment: "abc", mayTravel: false)
         #expect(await guarded.bearerToken() == nil)
-        #expect(guarded.hasToken)
+        #expect(guarded.hasCredential)
     }
 
     @Test("supplies the token that the file held a moment ago")
@@ -212,5 +213,12 @@ extension SessionKeeper {
         FileManager.default.contents(atPath: "/proc/thread-self/comm").map {
             String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .newlines)
         }
+    }
+}
+
+extension SessionKeeper {
+    /// The token that a request would carry.
+    nonisolated fileprivate func bearerToken() async -> String? {
+        if case .bearer(let token) = await credential() { token } else { nil }
     }
 }

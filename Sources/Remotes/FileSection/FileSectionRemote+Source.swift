@@ -4,8 +4,8 @@ public import UploadCore
 extension FileSectionRemote: SourceRemote {
     /// `POST /source/commit.do`.
     public func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> String? {
-        let judge = await judge(of: "commit.do", about: .knownIDs)
-        let reply = try await post("/source/commit.do", Messages.Commit(commit), judge)
+        var judge = ReplyJudge(endpoint: "commit.do", subject: .knownIDs)
+        let reply = try await post("/source/commit.do", Messages.Commit(commit), &judge)
         try judge.accept(reply)
         // The server has accepted the post; without a usable URL the post has none, and another request would return
         // no other.

@@ -1,6 +1,5 @@
 import FoundationEssentials
 import HTTPTypes
-import Synchronization
 public import Transport
 import URLs
 public import UploadCore
@@ -17,11 +16,8 @@ public final class FileSectionRemote: Remote {
     public var executor: (any TaskExecutor)? { transport.executor }
 
     let base: String
-    private let origin: WebOrigin?
     private let transport: any HTTPTransport
-    private let credentials: any CredentialSource
-    /// Hides the token last used.
-    private let mask = Mutex(TokenMask(token: nil))
+    private let authorizer: any Authorizer
     private let usualReceipt = UsualReply()
 
     /// Creates a remote for one server and account.
@@ -30,21 +26,20 @@ public final class FileSectionRemote: Remote {
     ///   - url: the server's base address without a trailing slash.
     ///   - account: the owner of the uploads; part of the scope.
     ///   - transport: sends the requests.
-    ///   - credentials: supplies the token of each request.
-    public init(url: String, account: String, transport: any HTTPTransport, credentials: any CredentialSource) {
+    ///   - authorizer: adds the token to each request.
+    public init(url: String, account: String, transport: any HTTPTransport, authorizer: any Authorizer) {
         base = url
-        origin = WebOrigin(url)
         scope = RemoteScope(protocolName: "filesection", server: url, account: account)
         self.transport = transport
-        self.credentials = credentials
+        self.authorizer = authorizer
     }
 
     /// `POST /fileSection/preLoad.do`.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
-        let judge = await judge(of: "preLoad.do", about: .noID)
+        var judge = ReplyJudge(endpoint: "preLoad.do", subject: .noID)
         do throws(RemoteFailure) {
             let body = Messages.PreLoad(fileCount: uploads.count, files: uploads.map(Messages.PreLoad.File.init))
-            let reply = try await post("/fileSection/preLoad.do", body, judge)
+            let reply = try await post("/fileSection/preLoad.do", body, &judge)
             let data = try judge.data(Messages.PreLoadReply.self, of: reply)
             let ids = data.fileIds
             guard ids.count == uploads.count, ids.allSatisfy(\.isLegal), Set(ids.map(\.text)).count == ids.count else {
@@ -67,7 +62,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/upload.do`.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
-        let judge = await judge(of: "upload.do", about: .knownIDs, usual: usualReceipt)
+        var judge = ReplyJudge(endpoint: "upload.do", subject: .knownIDs, usual: usualReceipt)
         let type = fragment.upload.type
         let fileExtension = MediaSignatures.fileExtension(for: type)
         let contentType =
@@ -81,16 +76,17 @@ public final class FileSectionRemote: Remote {
             contentType: contentType, source: fragment.body)
         var request = TransportRequest(method: .post, url: base + "/fileSection/upload.do", body: .multipart([part]))
         request.onProgress = fragment.onProgress
-        try judge.accept(try await send(request, judge, fileBlock: Messages.fileBlock(fragment)))
+        let reply = try await send(request, &judge, fileBlock: Messages.fileBlock(fragment))
+        try judge.accept(reply)
         return nil
     }
 
     /// `POST /fileSection/isFinish.do`.
     public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
-        let judge = await judge(of: "isFinish.do", about: .knownIDs)
+        var judge = ReplyJudge(endpoint: "isFinish.do", subject: .knownIDs)
         do throws(RemoteFailure) {
             let body = Messages.FileIDs(fileIds: uploads.map(\.handle.id))
-            let reply = try await post("/fileSection/isFinish.do", body, judge)
+            let reply = try await post("/fileSection/isFinish.do", body, &judge)
             let answer = try judge.data(Messages.IsFinishReply.self, of: reply)
             guard (0...2).contains(answer.finishStatus) else {
                 let message = "isFinish.do: bad reply: unknown finishStatus \(answer.finishStatus)"
@@ -105,27 +101,15 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/delete.do`.
     public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
-        let judge = await judge(of: "delete.do", about: .knownIDs)
-        let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: handles.map(\.id)), judge)
+        var judge = ReplyJudge(endpoint: "delete.do", subject: .knownIDs)
+        let reply = try await post("/fileSection/delete.do", Messages.FileIDs(fileIds: handles.map(\.id)), &judge)
         do {
             try judge.accept(reply)
         } catch RemoteFailure.forgotten {}
     }
 
-    /// Begins a request. Reads the token once, so that the reply is searched for the token actually sent.
-    func judge(
-        of endpoint: String, about subject: ReplyJudge.Subject, usual: UsualReply? = nil
-    ) async -> ReplyJudge {
-        let token = await credentials.bearerToken()
-        let mask = mask.withLock { mask in
-            if mask.token != token { mask = TokenMask(token: token) }
-            return mask
-        }
-        return ReplyJudge(endpoint: endpoint, subject: subject, mask: mask, usual: usual)
-    }
-
     func post(
-        _ path: String, _ body: some Encodable, _ judge: ReplyJudge
+        _ path: String, _ body: some Encodable, _ judge: inout ReplyJudge
     ) async throws(RemoteFailure) -> HTTPReply {
         let bytes: [UInt8]
         do {
@@ -139,18 +123,19 @@ public final class FileSectionRemote: Remote {
         }
         let request = TransportRequest(
             method: .post, url: base + path, headers: [.contentType: "application/json"], body: .bytes(bytes))
-        return try await send(request, judge)
+        return try await send(request, &judge)
     }
 
-    /// - Parameter fileBlock: the value of the header field `file_block`; nil to omit the field.
+    /// - Parameters:
+    ///   - judge: learns the token sent, to hide it in texts of the reply.
+    ///   - fileBlock: the value of the header field `file_block`; nil to omit the field.
     func send(
-        _ request: TransportRequest, _ judge: ReplyJudge, fileBlock: String? = nil
+        _ request: TransportRequest, _ judge: inout ReplyJudge, fileBlock: String? = nil
     ) async throws(RemoteFailure) -> HTTPReply {
         var request = request
-        request.credentialsOrigin = origin
+        judge.mask = try await authorizer.authorize(&request, payload: nil)
         do {
             if let fileBlock { try request.headers.add("file_block", fileBlock) }
-            if let token = judge.token { try request.headers.add("Authorization", "Bearer \(token)") }
             return try await transport.send(request)
         } catch {
             throw judge.failure(error)

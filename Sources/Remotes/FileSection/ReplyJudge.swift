@@ -34,9 +34,8 @@ struct ReplyJudge {
     /// The request's endpoint, for messages.
     let endpoint: String
     let subject: Subject
-    /// The request's token; removed from every text of the reply.
-    var token: String? { mask.token }
-    private let mask: TokenMask
+    /// Hides the request's token in every text of the reply.
+    var mask: TokenMask
     /// Knows bodies that report success without decoding them again.
     private let usual: UsualReply?
 

@@ -41,7 +41,7 @@ package struct Doctor: Sendable {
         async let machine = machineFindings(agent: agent.pid)
         async let service = serviceFindings(agent: agent.pid)
         async let pictures = pictureFindings()
-        let own = await configurationFindings() + (token?.findings ?? [late(.token, "the token's file")])
+        let own = await configurationFindings() + (await credentialFindings(token))
         let all =
             own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
             + (await pictures)
@@ -63,6 +63,15 @@ package struct Doctor: Sendable {
         await TimeLimit.run("doctor-token", Self.fileLimit) { [configuration, environment] in
             TokenFacts(probing: configuration, environment: environment)
         }
+    }
+
+    private func credentialFindings(_ token: TokenFacts?) async -> [Finding] {
+        let remote = configuration.remote
+        guard remote.protocol == .s3 else { return token?.findings ?? [late(.token, "the token's file")] }
+        let keys = await TimeLimit.run("doctor-keys", Self.fileLimit) { [environment] in
+            AccessKeyFacts(probing: remote, environment: environment)
+        }
+        return keys?.findings ?? [late(.token, "the file of the access keys")]
     }
 
     private func directoryFindings() async -> [Finding] {

@@ -12,3 +12,47 @@ public protocol RemoteProbe: Sendable {
     /// - Returns: nil if the protocol has no such field.
     func strayFragment(withHeader: Bool) throws(TransportError) -> TransportRequest?
 }
+
+/// Examines a server for `outbox doctor`: whether it answers, accepts the credentials, takes uploads, and what it offers.
+/// What an examination writes, it removes again.
+public protocol RemoteExaminer: Sendable {
+    /// Examines the server. Takes a few requests; each ends within the transport's time limits.
+    func examine() async -> RemoteExamination
+}
+
+/// What an examination of a server found.
+public struct RemoteExamination: Equatable, Sendable {
+    /// One observation.
+    public struct Finding: Equatable, Sendable {
+        /// How much it matters: `stop` means that uploads don't work.
+        public enum Level: Equatable, Sendable { case ok, note, warning, stop }
+
+        /// Whether it is about the credentials rather than the server.
+        public var isAboutCredentials: Bool
+        /// How much it matters.
+        public var level: Level
+        /// The observation, in one line.
+        public var message: String
+        /// What to do; nil if nothing.
+        public var remedy: String?
+
+        /// Creates a finding.
+        public init(_ level: Level, _ message: String, remedy: String? = nil, isAboutCredentials: Bool = false) {
+            self.level = level
+            self.message = message
+            self.remedy = remedy
+            self.isAboutCredentials = isAboutCredentials
+        }
+    }
+
+    /// The observations, in order.
+    public var findings: [Finding]
+    /// `Date` header of the last reply, to compare the clocks.
+    public var date: String?
+
+    /// Creates an examination.
+    public init(findings: [Finding], date: String? = nil) {
+        self.findings = findings
+        self.date = date
+    }
+}

@@ -25,6 +25,16 @@ package struct RemoteFactory: Sendable {
         }
     }
 
+    /// Returns what examines the server for `outbox doctor`; nil for fileSection, whose `probe` does, and for a protocol
+    /// that is not built yet.
+    package func examiner(
+        account: String, transport: any HTTPTransport, credentials: any CredentialSource
+    ) -> (any RemoteExaminer)? {
+        switch settings.protocol {
+        case .filesection, .tus, .s3: nil
+        }
+    }
+
     /// The examination of the server; nil for a protocol that is not built yet.
     package var probe: (any RemoteProbe)? {
         switch settings.protocol {

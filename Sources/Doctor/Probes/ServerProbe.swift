@@ -31,10 +31,38 @@ package struct ServerProbe: Sendable {
         }
         guard let connection = await Self.connection(to: configuration.remote) else { return found }
         found += connection.findings
-        guard connection.isConnected, let probe = RemoteFactory(configuration.remote).probe else {
-            return found + clock(nil, address)
+        guard connection.isConnected else { return found + clock(nil, address) }
+        let factory = RemoteFactory(configuration.remote)
+        if let probe = factory.probe { return found + (await ask(probe, address)) }
+        return found + (await examine(factory, address))
+    }
+
+    /// Lets the protocol's own examiner ask the server.
+    private func examine(_ factory: RemoteFactory, _ address: WebAddress) async -> [Finding] {
+        let transport: CurlTransport
+        do throws(CurlTransport.StartError) {
+            transport = try CurlTransport(
+                configuration: .init(
+                    connectTimeout: Self.limit, stallTimeout: Self.limit, replyTimeout: Self.limit,
+                    caFile: configuration.remote.caFile, userAgent: "outbox/\(version)"))
+        } catch {
+            return [Finding(.server, .stop, "\(error)")] + clock(nil, address)
         }
-        return found + (await ask(probe, address))
+        let source = Credentials(configuration, environment: environment)
+        let credential = await TimeLimit.run("doctor-credentials", Self.limit) { source.credential() }
+        let examiner = factory.examiner(
+            account: "doctor", transport: transport, credentials: FixedCredential(value: credential ?? nil))
+        guard let examiner else { return clock(nil, address) }
+        let examination = await TimeLimit.wait(Self.limit * 4) { await examiner.examine() }
+        let askedAt = wallTimeMilliseconds() / 1000
+        // Wait for libcurl's thread: if the program exited at the same time, both would free OpenSSL's data.
+        _ = await TimeLimit.run("question-end", .seconds(2)) { transport.shutdown() }
+        guard let examination else {
+            let message =
+                "\(configuration.remote.url) did not answer all questions within \((Self.limit * 4).components.seconds) s"
+            return [Finding(.server, .stop, message, remedy: "see the server's log")] + clock(nil, address)
+        }
+        return examination.findings.map(Finding.init) + clock(examination.date, askedAt: askedAt, address)
     }
 
     private func clock(_ date: String?, askedAt: Int64 = 0, _ address: WebAddress) -> [Finding] {
@@ -116,5 +144,26 @@ package struct ServerProbe: Sendable {
         var facts = FragmentHeaderFacts(with: with)
         if facts.needsComparison { facts.without = await question.sendFragment(withHeader: false) }
         return facts.findings
+    }
+}
+
+/// A credential that was read once.
+private struct FixedCredential: CredentialSource {
+    let value: Credential?
+    func credential() -> Credential? { value }
+}
+
+extension Finding {
+    /// Takes an observation of a protocol's examiner.
+    init(_ finding: RemoteExamination.Finding) {
+        let level: Level =
+            switch finding.level {
+            case .ok: .ok
+            case .note: .note
+            case .warning: .warning
+            case .stop: .stop
+            }
+        self.init(
+            finding.isAboutCredentials ? .credentials : .server, level, finding.message, remedy: finding.remedy)
     }
 }

@@ -1,7 +1,7 @@
 # Short entry points; the scripts in scripts/ do the work.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test trials trials-long contact-sheet completions lint format sanitize bench clean
+.PHONY: help install-packages build demo test test-servers trials trials-long contact-sheet completions lint format sanitize bench clean
 
 help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,6 +11,9 @@ demo: ## See it work: drop files, kill the agent, all files arrive (KEEP=1 leave
 
 test: ## Run all checks: style, build, unit, conformance and end-to-end tests, quick trials
 	@scripts/test.sh
+
+test-servers: ## Try the agent on real servers: SeaweedFS, Ceph, rclone, moto, tus (ARGS="--only seaweedfs,moto")
+	@scripts/test-servers.sh $(ARGS)
 
 trials: ## Run the trials: kills, bad servers, odd writers, full disks (ARGS="--only R5 --seed 42")
 	@scripts/trials.sh $(ARGS)

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Builds, starts real servers on loopback and tries the agent on them. Passes its arguments to scripts/servers/run.py
+# (--only seaweedfs,moto).
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+# The same flags as in scripts/test.sh; other flags would rebuild everything.
+flags=(--explicit-target-dependency-import-check error)
+
+scripts/packages.sh
+swift build --build-tests "${flags[@]}"
+bin=$(swift build --show-bin-path "${flags[@]}")
+# Many agents at once would only wait for the servers.
+export OUTBOX_TEST_AGENTS=${OUTBOX_TEST_AGENTS:-4}
+exec scripts/servers/run.py "$@" -- \
+    "$bin/outbox-agentPackageTests.xctest" --testing-library swift-testing --filter '^EndToEndTests\.RealServer'

@@ -1,7 +1,7 @@
 # Short entry points; the scripts in scripts/ do the work.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test test-servers trials trials-long contact-sheet completions lint format sanitize bench clean
+.PHONY: help install-packages build demo test test-servers bench-servers trials trials-long contact-sheet completions lint format sanitize bench clean
 
 help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ build: install-packages ## Build the programs for release, in .build/release
 
 bench: ## Build for release and run the benchmarks (ARGS="…" for outbox-bench)
 	@scripts/bench.sh $(ARGS)
+
+bench-servers: ## Measure uploads to real S3 and tus servers against rclone and tuspy (ARGS="--only rclone -- --pairs 3")
+	@scripts/bench-servers.sh $(ARGS)
 
 contact-sheet: build ## Draw all styles of pictures over three grounds, into .build/contact-sheet.png (needs libvips-tools)
 	@scripts/contact-sheet.sh

@@ -9,6 +9,16 @@ final class Installation {
         case discarding
         /// Nothing listens at the server's address.
         case away
+        /// A server that runs already.
+        case running(Remote)
+    }
+
+    /// How the agent reaches a server.
+    struct Remote {
+        /// The lines of the table `[remote]`.
+        let table: String
+        /// The credentials.
+        var environment: [String: String] = [:]
     }
 
     /// The cost of a start.
@@ -43,19 +53,18 @@ final class Installation {
         let server = try link?.atServer(startServer) ?? startServer()
         self.server = server?.process
         let configuration = "\(directory)/agent.toml"
+        let remote = Self.remote(of: kind, url: server?.url, isRemote: link != nil)
         let startAgent = {
             let start = {
                 try ChildProcess(
                     programs.outbox, ["run", "--config", configuration], log: "\(directory)/agent.log",
-                    environment: link == nil ? [:] : ["OUTBOX_TOKEN": Self.token])
+                    environment: remote.environment)
             }
             return try link?.atClient(start) ?? start()
         }
         self.startAgent = startAgent
         do {
-            // Nothing listens on port 1 (tcpmux) of any usual machine.
-            let url = server?.url ?? "http://127.0.0.1:1"
-            try TextFile.write(Self.configuration(url: url, isRemote: link != nil), to: configuration)
+            try TextFile.write(Self.configuration(remote.table), to: configuration)
             agent = try startAgent()
         } catch {
             server?.process.stop()
@@ -106,7 +115,7 @@ final class Installation {
         case .discarding:
             process = try ChildProcess(programs.bench, ["sink"], log: "\(directory)/sink.log")
             announcement = Sink.announcement
-        case .away: return nil
+        case .away, .running: return nil
         }
         do {
             return (process, try process.announcement(announcement))
@@ -116,15 +125,23 @@ final class Installation {
         }
     }
 
-    private static func configuration(url: String, isRemote: Bool) -> String {
+    private static func remote(of kind: Server, url: String?, isRemote: Bool) -> Remote {
+        if case .running(let remote) = kind { return remote }
+        // Nothing listens on port 1 (tcpmux) of any usual machine.
+        let url = url ?? "http://127.0.0.1:1"
+        return Remote(
+            table: "url = \"\(url)\"\ninsecure_http = \(isRemote)",
+            environment: isRemote ? ["OUTBOX_TOKEN": token] : [:])
+    }
+
+    private static func configuration(_ remote: String) -> String {
         """
         outbox = "outbox"
         state = "state"
         avatars = "avatars"
 
         [remote]
-        url = "\(url)"
-        insecure_http = \(isRemote)
+        \(remote)
 
         [control]
         dashboard = ""

@@ -118,8 +118,18 @@ extension Configuration {
     package struct Remote: Sendable, Equatable {
         /// The protocol of the server.
         package var `protocol` = RemoteProtocol.filesection
-        /// `http://` or `https://`, without credentials, query or fragment; without a trailing slash.
-        package var url = "http://127.0.0.1:8787"
+        /// `http://` or `https://`, without credentials, query or fragment. As the user wrote it: a tus server may create
+        /// uploads only at an address that ends with a slash, or contains the name of the file.
+        package var writtenURL = "http://127.0.0.1:8787"
+        /// The address without trailing slashes.
+        package var url: String {
+            get {
+                var text = writtenURL[...]
+                while text.utf8.last == UInt8(ascii: "/") { text.removeLast() }
+                return String(text)
+            }
+            set { writtenURL = newValue }
+        }
         /// A file whose first line is the bearer token.
         package var tokenFile: String?
         /// A certificate authority (PEM) trusted besides those of the system.

@@ -108,8 +108,9 @@ extension ConfigurationKey {
     private static let remote = [
         ConfigurationKey("remote.protocol", \.remote.protocol, .word, "the protocol of the server"),
         ConfigurationKey(
-            "remote.url", \.remote.url, .webAddress,
-            "the server's address: `http://` or `https://`, without credentials, `?` or `#`"),
+            "remote.url", \.remote.writtenURL, .webAddress,
+            "the server's address: `http://` or `https://`, without credentials, `?` or `#`; `tus`: where uploads are created, may contain `{key}` and `{ext}`"
+        ),
         ConfigurationKey(
             "remote.token_file", \.remote.tokenFile, .noneOr(.path, none: ""), live: true,
             "file with the bearer token, re-read when it changes"),

@@ -62,6 +62,9 @@ extension Configuration.Remote {
                     + "\"\(self.protocol.rawValue)\"; remove the key, or correct the protocol")
         }
         check(
+            self.protocol == .tus || !writtenURL.utf8.contains(UInt8(ascii: "{")), "remote.url", "remote.protocol",
+            reason: "{key} and {ext} have a meaning with protocol \"tus\" only")
+        check(
             self.protocol != .s3 || bucket != nil, "remote.bucket", "remote.protocol",
             reason: "protocol \"s3\" needs a bucket; set remote.bucket")
         check(

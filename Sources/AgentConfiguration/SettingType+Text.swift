@@ -20,7 +20,8 @@ extension SettingType<String> {
 
     /// An absolute URL.
     static let webAddress = SettingType(string: "URL") { text, _ throws(Objection) in
-        try WebAddress(text).text
+        _ = try WebAddress(text)
+        return text
     } show: {
         $0
     }

@@ -7,14 +7,15 @@ package struct WebAddress: Sendable, Equatable {
     package let host: String
     /// Host and port as written.
     package let authority: String
-    /// The address as stored: without trailing slashes.
-    let text: String
+    /// What the path of a creation URL may hold, besides the characters of URLs: the MD5 and the extension of a file.
+    package static let placeholders = ["{key}", "{ext}"]
 
     /// Parses an absolute URL. The error names the mistake without repeating a password.
     package init(_ url: String) throws(Objection) {
         guard let parts = WebURL(url) else { throw Objection("must begin with http:// or https://") }
+        let path = Self.placeholders.reduce(String(parts.path)) { $0.replacing($1, with: "") }
         guard url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }),
-            !url.utf8.contains(where: { #""<>\^`{|}"#.utf8.contains($0) })
+            !(parts.authority.text + path).utf8.contains(where: { #""<>\^`{|}"#.utf8.contains($0) })
         else { throw Objection("holds characters that a URL cannot; percent-encode them") }
         guard parts.query == nil, parts.fragment == nil else { throw Objection("must end before any ? or #") }
         guard parts.authority.userInfo == nil else {
@@ -23,9 +24,6 @@ package struct WebAddress: Sendable, Equatable {
         isEncrypted = parts.isSecure
         host = try Self.host(of: parts.authority)
         authority = String(parts.authority.text)
-        var text = url[...]
-        while text.last == "/" { text.removeLast() }
-        self.text = String(text)
     }
 
     private static func host(of authority: Authority) throws(Objection) -> String {

@@ -90,6 +90,9 @@ import Testing
         ("remote.url = \"http://:80/\"", "1: remote.url: names no host"),
         ("remote.url = \"http://a:99999\"", "1: remote.url: names a port outside 1 … 65535"),
         ("remote.url = \"http://a:b\"", "1: remote.url: names a port outside 1 … 65535"),
+        ("remote.url = \"http://{key}/\"", "1: remote.url: holds characters that a URL cannot"),
+        ("remote.url = \"http://a/{name}\"", "1: remote.url: holds characters that a URL cannot"),
+        ("remote.url = \"http://a/{key}\"", "1: remote.url: {key} and {ext} have a meaning with protocol \"tus\" only"),
         ("remote.url = \"http://a b\"", "1: remote.url: holds characters that a URL cannot"),
         ("remote.url = \"http://a/?b\"", "1: remote.url: must end before any ? or #"),
         ("avatar_cache.allowed_hosts = [\"http://a\"]", "1: avatar_cache.allowed_hosts[0]: \"http://a\" is not a host"),
@@ -219,6 +222,13 @@ import Testing
         #expect(
             try load("remote.protocol = \"tus\"\nremote.max_patch = \"1MiB\"").configuration.remote.maxPatch == 1 << 20)
         #expect(refusal("remote.bucket = \"\"\nremote.region = \"us-east-1\"\nremote.max_patch = \"0\"") == nil)
+    }
+
+    @Test(arguments: ["https://a.example/files/", "https://a.example/files", "http://a/.tus/in/{key}{ext}"])
+    func `the address at which tus creates uploads stays as written`(url: String) throws {
+        let remote = try load("[remote]\nprotocol = \"tus\"\nurl = \"\(url)\"").configuration.remote
+        #expect(remote.writtenURL == url)
+        #expect(!remote.url.hasSuffix("/"))
     }
 
     @Test func `a directory that only begins like the outbox is not inside it`() throws {

@@ -137,10 +137,7 @@ final class LedgerWriter: Sendable {
             try environment.write { transaction throws(LMDBError) in
                 for index in batch.indices where !refused.contains(index) {
                     current = index
-                    for write in batch[index].writes {
-                        try changes.apply(write, in: transaction)
-                        environment.limitMappedPages()
-                    }
+                    for write in batch[index].writes { try changes.apply(write, in: transaction) }
                 }
                 try changes.finish(in: transaction)
             }

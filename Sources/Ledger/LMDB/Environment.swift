@@ -21,7 +21,7 @@ final class Environment: @unchecked Sendable {
     /// The tables, in the order of the names passed to `init`.
     let tables: [Table]
     private let writer = Atomic<UInt>(0)
-    private let pageLimit = PageLimit()
+    private let mapped: MappedPages
 
     /// Bytes of hole after the last page in use: see `keepFileAhead`.
     private static let fileSlack = 4 << 20
@@ -30,10 +30,14 @@ final class Environment: @unchecked Sendable {
     /// Opens or creates the file, which must not be open in this process already ("Do not have open an LMDB database
     /// twice in the same process at the same time", lmdb.h: closing one environment would drop the other's locks).
     ///
-    /// - Parameter mapSize: address space to reserve, in bytes; halved until the process's limits allow it, down to
-    ///   64 MiB.
-    init(path: String, tables names: [String], mapSize: Int) throws(LMDBError) {
+    /// - Parameters:
+    ///   - mapSize: address space to reserve, in bytes; halved until the process's limits allow it, down to 64 MiB.
+    ///   - mapped: the pages that the environment maps.
+    init(
+        path: String, tables names: [String], mapSize: Int, mapped: MappedPages = MappedPages()
+    ) throws(LMDBError) {
         self.path = path
+        self.mapped = mapped
         foreignWrites = ForeignWrites(path: path)
         self.mapSize = max(mapSize, Self.smallestMap)
         tables = names.enumerated().map { Table(index: $0.offset, name: $0.element) }
@@ -76,10 +80,9 @@ final class Environment: @unchecked Sendable {
     private func readOnce<Result>(
         _ body: (borrowing ReadTransaction) throws(LMDBError) -> Result
     ) throws(LMDBError) -> Result {
-        defer { limitMappedPages() }
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
-        let transaction = ReadTransaction(handle: try begin(flags: UInt32(MDB_RDONLY)), tables: handles)
+        let transaction = reading(try begin(flags: UInt32(MDB_RDONLY)))
         defer { mdb_txn_abort(transaction.handle) }
         return try body(transaction)
     }
@@ -103,7 +106,7 @@ final class Environment: @unchecked Sendable {
         }
         let result: Result
         do throws(LMDBError) {
-            result = try body(WriteTransaction(reading: ReadTransaction(handle: handle, tables: handles)))
+            result = try body(WriteTransaction(reading: reading(handle)))
         } catch {
             mdb_txn_abort(handle)
             throw error
@@ -126,8 +129,11 @@ final class Environment: @unchecked Sendable {
         let (doubled, overflow) = mapSize.multipliedReportingOverflow(by: 2)
         if overflow { throw LMDBError(code: ENOMEM, operation: "mdb_env_set_mapsize", context: path) }
         do throws(LMDBError) {
-            try LMDBError.check(mdb_env_set_mapsize(try opened(), doubled), "mdb_env_set_mapsize", path)
+            let handle = try opened()
+            mapped.addresses = nil
+            try LMDBError.check(mdb_env_set_mapsize(handle, doubled), "mdb_env_set_mapsize", path)
             mapSize = doubled
+            try findMap()
         } catch {
             // A failed mmap leaves LMDB without any map: only reopening restores the old map.
             closeHandle()
@@ -173,23 +179,11 @@ final class Environment: @unchecked Sendable {
         return result
     }
 
-    /// Unmaps the file's pages if many are mapped. Called for each record that is read or written.
-    func limitMappedPages() { if pageLimit.isReachedAfterUse() { unmapPages() } }
-
-    /// Unmaps all pages of the file that were read (man 2 madvise, MADV_DONTNEED, which loses nothing of a file that is
-    /// mapped for reading only). The page cache keeps them, and the next read maps them again.
+    /// Unmaps all pages of the file that were read. The next read maps them again.
     func unmapPages() {
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
-        var descriptor: Int32 = -1
-        var status = stat()
-        guard let handle, mdb_env_get_fd(handle, &descriptor) == MDB_SUCCESS, fstat(descriptor, &status) == 0 else {
-            return
-        }
-        // LMDB tells the address only of fixed maps.
-        for map in FileMaps.readOnly(ofFile: UInt64(status.st_ino)) {
-            madvise(map.start, map.length, MADV_DONTNEED)
-        }
+        mapped.unmap()
     }
 
     /// Whether the file is closed because reopening failed.
@@ -253,6 +247,7 @@ final class Environment: @unchecked Sendable {
             // A killed reader keeps its slot, which blocks reuse of every page freed since.
             try LMDBError.check(mdb_reader_check(created, nil), "mdb_reader_check", path)
             try openTables()
+            try findMap()
             try keepFileAhead()
             foreignWrites.accept()
         } catch {
@@ -260,6 +255,26 @@ final class Environment: @unchecked Sendable {
             closeHandle()
             throw error
         }
+    }
+
+    private func reading(_ transaction: OpaquePointer) -> ReadTransaction {
+        ReadTransaction(handle: transaction, tables: handles, mapped: mapped)
+    }
+
+    /// Finds out where LMDB mapped the file, which LMDB tells only of fixed maps: around the names of the tables.
+    ///
+    /// LMDB moves the map only in `mdb_env_open`, `mdb_env_set_mapsize` and `mdb_env_close`.
+    private func findMap() throws(LMDBError) {
+        let transaction = try begin(flags: UInt32(MDB_RDONLY))
+        defer { mdb_txn_abort(transaction) }
+        // "FREE_DBI 0, MAIN_DBI 1" (mdb.c)
+        let names = ReadTransaction(handle: transaction, tables: [1], mapped: mapped)
+        var address: UnsafeRawPointer?
+        try names.scan(Table(index: 0, name: "names of tables"), from: []) { name, _ in
+            address = name.baseAddress
+            return false
+        }
+        mapped.addresses = address.flatMap(FileMaps.readOnly)
     }
 
     private func openTables() throws(LMDBError) {
@@ -293,12 +308,14 @@ final class Environment: @unchecked Sendable {
         mdb_env_stat(handle, &pages)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return }
+        mapped.fileHas(size: Int(status.st_size))
         let used = (information.me_last_pgno + 1) * Int(pages.ms_psize)
         // The commit holds even if the hole is impossible, for instance at a file size limit.
         if Int(status.st_size) < used + Self.fileSlack / 2 { _ = ftruncate(descriptor, off_t(used + Self.fileSlack)) }
     }
 
     private func closeHandle() {
+        mapped.addresses = nil
         if let handle { mdb_env_close(handle) }
         handle = nil
         handles = []

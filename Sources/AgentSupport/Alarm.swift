@@ -7,6 +7,9 @@ package struct Alarm: Sendable {
 
     private var next: (at: MonotonicTime, task: Task<Void, Never>)?
 
+    /// Whether the alarm is set.
+    package var isSet: Bool { next != nil }
+
     package init(next: (at: MonotonicTime, task: Task<Void, Never>)? = nil) {
         self.next = next
     }

@@ -197,6 +197,7 @@ actor Uploader {
     // MARK: Time
 
     private func setAlarm() {
+        if hasStopped { return }
         let now = self.now.monotonic
         guard let next = core.nextDeadline(after: now) else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
@@ -206,6 +207,9 @@ actor Uploader {
         alarm.rang()
         handle(.tick)
     }
+
+    /// Whether the alarm is set.
+    var isAlarmSet: Bool { alarm.isSet }
 
     /// Stops the alarm before the agent ends.
     func cancelAlarm() { alarm.cancel() }

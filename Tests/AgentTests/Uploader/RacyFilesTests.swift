@@ -28,6 +28,16 @@ struct RacyFilesTests {
         #expect(bench.remote.registered.count == 1)
     }
 
+    @Test("set no alarm once the agent ends")
+    func ended() async throws {
+        let bench = try await Bench(clock: .ahead(by: .zero))
+        try await bench.drop("a", content(1))
+        try await bench.ends("a", .done)
+        try await Poll.until("the alarm") { await bench.uploader.isAlarmSet }
+        await bench.uploader.stop(patience: .seconds(150))
+        #expect(await !bench.uploader.isAlarmSet)
+    }
+
     @Test("are uploaded again if overwritten without a trace")
     func overwritten() async throws {
         let bench = try await Bench(clock: .ahead(by: .zero))

@@ -12,6 +12,9 @@ struct CommitOrder: Sendable {
     /// Whether no commit is in progress that an action could wait for.
     var isIdle: Bool { count == 0 }
 
+    /// Whether a commit aside is in progress.
+    var hasAside: Bool { aside > 0 }
+
     /// Begins a commit.
     ///
     /// - Parameter isAside: whether no action waits for this commit.

@@ -48,7 +48,8 @@ extension Uploader {
             perform([.catchUp])
         }
         runner.startPortraits(isAllPaused: core.machine.isPaused)
-        parts.acknowledgements.clear()
+        // Acknowledgements of this run may wait for the ledger already. Their commit clears the log.
+        if !commits.hasAside { parts.acknowledgements.clear() }
     }
 
     /// Takes over what the last run left to do.

@@ -40,6 +40,18 @@ struct CommitOrderTests {
         #expect(order.isIdle)
     }
 
+    @Test("has commits aside until the last one ends")
+    func aside() {
+        var order = CommitOrder()
+        order.begin([], isAside: true)
+        order.begin([], isAside: true)
+        #expect(order.isIdle)
+        let isFirstLast = order.end([], isAside: true)
+        #expect(!isFirstLast && order.hasAside)
+        let isSecondLast = order.end([], isAside: true)
+        #expect(isSecondLast && !order.hasAside)
+    }
+
     @Test("holds back external effects until the commit is durable, and lets reports through")
     func kinds() throws {
         let path = try #require(RelativePath("a.jpg"))

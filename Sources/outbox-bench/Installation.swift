@@ -7,6 +7,10 @@ final class Installation {
         case receiver
         /// A sink that answers like a server and discards all bytes.
         case discarding
+        /// The S3 server of rclone.
+        case s3
+        /// The tus server of the package `resumable-upload`.
+        case tus
         /// Nothing listens at the server's address.
         case away
         /// A server that runs already.
@@ -50,10 +54,9 @@ final class Installation {
         outbox = try Workplace.makeDirectory("\(directory)/outbox")
         control = ControlRequest(socket: "\(directory)/state/control.sock")
         let startServer = { try Self.startServer(kind, programs, in: directory, isRemote: link != nil) }
-        let server = try link?.atServer(startServer) ?? startServer()
-        self.server = server?.process
+        let (server, remote) = try link?.atServer(startServer) ?? startServer()
+        self.server = server
         let configuration = "\(directory)/agent.toml"
-        let remote = Self.remote(of: kind, url: server?.url, isRemote: link != nil)
         let startAgent = {
             let start = {
                 try ChildProcess(
@@ -67,7 +70,7 @@ final class Installation {
             try TextFile.write(Self.configuration(remote.table), to: configuration)
             agent = try startAgent()
         } catch {
-            server?.process.stop()
+            server?.stop()
             throw error
         }
         do {
@@ -101,35 +104,37 @@ final class Installation {
 
     private static func startServer(
         _ kind: Server, _ programs: Programs, in directory: String, isRemote: Bool
-    ) throws -> (process: ChildProcess, url: String)? {
-        let process: ChildProcess
-        let announcement: String
+    ) throws -> (process: ChildProcess?, remote: Remote) {
+        let address = isRemote ? LongLink.serverAddress : "127.0.0.1"
+        func answering(_ process: ChildProcess, _ announcement: String) throws -> (ChildProcess?, Remote) {
+            do {
+                let url = try process.announcement(announcement)
+                return (process, filesection(at: url, isRemote: isRemote))
+            } catch {
+                process.stop()
+                throw error
+            }
+        }
         switch kind {
         case .receiver:
-            let address = isRemote ? LongLink.serverAddress : "127.0.0.1"
-            process = try ChildProcess(
+            let receiver = try ChildProcess(
                 programs.receiver, ["--root", "\(directory)/received", "--listen", "\(address):0"],
                 log: "\(directory)/receiver.log",
                 environment: isRemote ? ["OUTBOX_RECEIVER_TOKENS": "\(Self.token) bench"] : [:])
-            announcement = "outbox-receiver listening on "
+            return try answering(receiver, "outbox-receiver listening on ")
         case .discarding:
-            process = try ChildProcess(programs.bench, ["sink"], log: "\(directory)/sink.log")
-            announcement = Sink.announcement
-        case .away, .running: return nil
-        }
-        do {
-            return (process, try process.announcement(announcement))
-        } catch {
-            process.stop()
-            throw error
+            let sink = try ChildProcess(programs.bench, ["sink"], log: "\(directory)/sink.log")
+            return try answering(sink, Sink.announcement)
+        case .s3: return try LocalServer.s3(in: directory, at: address)
+        case .tus: return try LocalServer.tus(in: directory, at: address)
+        // Nothing listens on port 1 (tcpmux) of any usual machine.
+        case .away: return (nil, filesection(at: "http://127.0.0.1:1", isRemote: isRemote))
+        case .running(let remote): return (nil, remote)
         }
     }
 
-    private static func remote(of kind: Server, url: String?, isRemote: Bool) -> Remote {
-        if case .running(let remote) = kind { return remote }
-        // Nothing listens on port 1 (tcpmux) of any usual machine.
-        let url = url ?? "http://127.0.0.1:1"
-        return Remote(
+    private static func filesection(at url: String, isRemote: Bool) -> Remote {
+        Remote(
             table: "url = \"\(url)\"\ninsecure_http = \(isRemote)",
             environment: isRemote ? ["OUTBOX_TOKEN": token] : [:])
     }

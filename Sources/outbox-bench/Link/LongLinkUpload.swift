@@ -6,6 +6,7 @@ struct LongLinkUpload {
     let size: ByteCount
     let count: Int
     let pairs: Int
+    var server = Installation.Server.receiver
 
     /// The agent must reach these shares of curl's speed.
     private static let shareOfLarge = 0.9
@@ -26,19 +27,44 @@ struct LongLinkUpload {
     private func finding(
         _ count: Int, of size: ByteCount, bar: Double, over link: LongLink, _ workplace: Workplace
     ) throws -> Finding {
-        let what = "\(count == 1 ? "one file" : "\(count) files") of \(size) over \(shape.text)"
+        let files = count == 1 ? "one file" : "\(count) files"
+        let what = "\(files) of \(size)\(server.suffix) over \(shape.text)"
         note("\(what): outbox, and curl with as many bytes in one request")
         let series = try workplace.withTestFiles { directory in
             let files = try TestFiles.make(count, of: size.bytes, in: directory)
             return try Series(
                 [
-                    OutboxContender(programs: workplace.programs, link: link),
+                    OutboxContender(programs: workplace.programs, link: link, server: server),
                     try LinkCurlContender(workplace.programs, link),
                 ], files: files, pairs: pairs, workplace: workplace)
         }
         let bits = Double(size.bytes) * Double(count) * 8
         return .ratio("P9", of: \.wall, in: series, bar: bar, what: what) {
             "\(Text.seconds($0)) (\(Text.fixed(bits / $0 / 1e6, 1)) Mbit/s)"
+        }
+    }
+}
+
+extension Installation.Server {
+    /// Names the protocol in a measurement, unless it is the usual one.
+    fileprivate var suffix: String {
+        switch self {
+        case .s3: " with S3"
+        case .tus: " with tus"
+        case .receiver, .discarding, .away, .running: ""
+        }
+    }
+}
+
+/// The protocol of a measurement, on the command line.
+enum ProtocolOption: String, ExpressibleByArgument, CaseIterable {
+    case filesection, tus, s3
+
+    var server: Installation.Server {
+        switch self {
+        case .filesection: .receiver
+        case .tus: .tus
+        case .s3: .s3
         }
     }
 }
@@ -58,11 +84,14 @@ struct P9: ParsableCommand {
     @Option(help: "How many times each contender runs.") var pairs = 3
     @Option(help: "Size of the large file.") var size = ByteCount(256 << 20)
     @Option(help: "How many small files of 64 KiB.") var count = 1000
+    @Option(help: "The protocol: filesection, s3 (needs rclone) or tus (needs resumable-upload).")
+    var `protocol` = ProtocolOption.filesection
 
     func run() throws {
         try Report.run(options) { workplace, report in
             for shape in link.shapes {
-                let upload = LongLinkUpload(shape: shape, size: size, count: count, pairs: pairs)
+                let upload = LongLinkUpload(
+                    shape: shape, size: size, count: count, pairs: pairs, server: self.protocol.server)
                 try upload.run(workplace).forEach { report.add($0) }
             }
         }

@@ -20,10 +20,12 @@ public struct DropContent: Equatable, Sendable {
 
 /// The server's statement of how much of an upload it has.
 public enum ResumePoint: Equatable, Sendable {
-    /// As in the ledger: the protocol can't ask for it, or the answer agrees (fileSection, S3).
+    /// As in the ledger: the protocol can't ask for it (fileSection), or the upload has no parts on the server (S3).
     case asRecorded
     /// The server has exactly this many bytes from the start. This overrides the ledger (tus, Upload-Offset).
     case offset(UInt64)
+    /// The server has exactly these fragments, with these receipts. This overrides the ledger (S3, ListParts).
+    case fragments([Int: String])
 }
 
 /// The server's answer about a finished upload.

@@ -42,6 +42,8 @@ public struct RemoteTraits: Equatable, Sendable {
     public var inOrder: Bool
     /// Whether to ask the server how much it has before sending after an interruption (tus).
     public var asksBeforeResuming: Bool
+    /// Whether to ask the server which fragments of an incomplete upload it has after a restart (S3).
+    public var asksAfterRestart: Bool
     /// The default size of a fragment in bytes, a multiple of `ContentSeal.blockSize`; rounded up to one.
     public var fragmentSize: UInt32
     /// The maximum number of fragments per upload; fragments grow to respect it (S3: 10,000). Nil for no limit.
@@ -50,12 +52,13 @@ public struct RemoteTraits: Equatable, Sendable {
     /// Describes a protocol.
     public init(
         batch: Int, lookahead: Int = 0, inOrder: Bool = false, asksBeforeResuming: Bool = false,
-        fragmentSize: UInt32 = FragmentPlan.sectionSize, maximumFragments: Int? = nil
+        asksAfterRestart: Bool = false, fragmentSize: UInt32 = FragmentPlan.sectionSize, maximumFragments: Int? = nil
     ) {
         self.batch = max(1, batch)
         self.lookahead = lookahead
         self.inOrder = inOrder
         self.asksBeforeResuming = asksBeforeResuming
+        self.asksAfterRestart = asksAfterRestart
         // A fragment is checked while it is sent, so it must not end within a block.
         let block = ContentSeal.blockSize
         self.fragmentSize = max(1, fragmentSize / block + (fragmentSize % block == 0 ? 0 : 1)) * block

@@ -84,14 +84,23 @@ extension UploadMachine {
 
     /// Applies the server's statement of how much it has.
     private mutating func settle(_ point: ResumePoint, in upload: inout Upload) {
-        guard case .offset(let bytes) = point else { return }
-        let size = UInt64(upload.record.plan.fragmentSize)
-        let whole = bytes >= upload.record.plan.size ? upload.record.plan.count : Int(bytes / size)
-        upload.forgetFragments()
-        upload.acknowledged = FragmentSet(prefix: whole)
-        upload.partial = bytes >= upload.record.plan.size ? 0 : UInt32(bytes % size)
+        let plan = upload.record.plan
+        switch point {
+        case .asRecorded: return
+        case .offset(let bytes):
+            let size = UInt64(plan.fragmentSize)
+            upload.forgetFragments()
+            upload.acknowledged = FragmentSet(prefix: bytes >= plan.size ? plan.count : Int(bytes / size))
+            upload.partial = bytes >= plan.size ? 0 : UInt32(bytes % size)
+        case .fragments(let receipts):
+            upload.forgetFragments()
+            for (fragment, receipt) in receipts where (0..<plan.count).contains(fragment) {
+                upload.acknowledged.insert(fragment)
+                upload.receipts[fragment] = receipt
+            }
+        }
         actions.append(.write(.forgetFragments(upload.key)))
-        for first in stride(from: 0, to: whole, by: FragmentPage.fragments) {
+        for first in stride(from: 0, to: upload.acknowledged.words.count * 64, by: FragmentPage.fragments) {
             actions.append(.write(.fragments(upload.key, upload.page(of: first))))
         }
     }

@@ -154,7 +154,8 @@ public struct UploadMachine: Sendable {
         upload.acknowledged = acknowledged
         upload.receipts = receipts
         upload.started = acknowledged.count > 0
-        upload.mustResume = traits.asksBeforeResuming && record.handle != nil
+        let mayAsk = traits.asksBeforeResuming || traits.asksAfterRestart && !upload.isComplete
+        upload.mustResume = mayAsk && record.handle != nil
         lastOrder = max(lastOrder, record.order)
         firstOrder = min(firstOrder, record.order)
         insert(upload)

@@ -40,6 +40,7 @@ enum Reply: Equatable, Sendable {
     case registered(String, ResumePoint)
     case existing
     case offset(UInt64)
+    case fragments([Int: String])
     case receipt(String)
     case took(Duration)
     case assembling
@@ -67,6 +68,7 @@ enum Reply: Equatable, Sendable {
         case (.existing, .register): return .existing(id, key, RemoteObject(id: "old-\(key.high)", url: nil))
         case (_, .register): return .registered(id, key, RemoteHandle(id: "\(key.high)-\(id)"), .asRecorded)
         case (.offset(let bytes), .resume): return .resumed(id, key, .offset(bytes))
+        case (.fragments(let receipts), .resume): return .resumed(id, key, .fragments(receipts))
         case (_, .resume): return .resumed(id, key, .asRecorded)
         case (.receipt(let receipt), .send):
             return .acknowledged(id, key, fragment: request.fragment, receipt: receipt, took: .seconds(1))
@@ -108,7 +110,7 @@ extension RelativePath: ExpressibleByStringLiteral {
 extension RemoteTraits {
     static let fileSection = RemoteTraits(batch: 50, lookahead: 50)
     static let tus = RemoteTraits(batch: 1, inOrder: true, asksBeforeResuming: true)
-    static let s3 = RemoteTraits(batch: 1, fragmentSize: 5 << 20, maximumFragments: 10_000)
+    static let s3 = RemoteTraits(batch: 1, asksAfterRestart: true, fragmentSize: 5 << 20, maximumFragments: 10_000)
 }
 
 /// Returns a content with this many fragments of 512 KiB, identified by its number.

@@ -151,6 +151,36 @@ struct ProtocolTests {
         #expect(later.ledger.receipts(large.key).isEmpty)
     }
 
+    @Test("after a restart, the server's list of fragments is the truth")
+    func list() {
+        var bench = Bench(.s3)
+        let large = content(1, fragments: 40)
+        bench.tell(.join("a", large, paused: false))
+        bench.answer(.register)
+        bench.answer(.send, .receipt("old"))
+        var later = bench.restarted([large.key: waiters])
+        later.tell(.tick)
+        #expect(later.kinds == [.resume])
+        later.answer(.resume, .fragments([1: "one", 3: "three", 4: "beyond the end", -1: "before it"]))
+        #expect(later.machine.receipts(of: large.key) == [1: "one", 3: "three"])
+        #expect(later.ledger.receipts(large.key) == [1: "one", 3: "three"])
+        #expect(later.underWay.filter { $0.kind == .send }.map(\.fragment).sorted() == [0, 2])
+        later.run()
+        #expect(later.outcomes["a"] != nil)
+    }
+
+    @Test("a failure in between asks for no list of fragments")
+    func noList() {
+        var bench = Bench(.s3)
+        bench.tell(.join("a", content(1, fragments: 40), paused: false))
+        bench.answer(.register)
+        bench.answer(.send, .failure(.busy))
+        bench.pass(.seconds(1))
+        #expect(!bench.begun.contains { $0.kind == .resume })
+        bench.run()
+        #expect(bench.outcomes["a"] != nil)
+    }
+
     @Test(
         "a content has as many fragments as the protocol allows",
         arguments: [1, 5 << 20, 50 << 30, 64 << 30] as [UInt64])

@@ -97,7 +97,10 @@ struct WalkServer {
         }
         defer { if open[name] != nil { open[name] = stored } }
         switch request.kind {
-        case .resume: return .resumed(id, key, .offset(stored.offset))
+        case .resume where traits.inOrder: return .resumed(id, key, .offset(stored.offset))
+        case .resume:
+            let receipts = stored.fragments.map { ($0, "etag-\($0)") }
+            return .resumed(id, key, .fragments(Dictionary(uniqueKeysWithValues: receipts)))
         case .send: return send(request, key, &stored, &random)
         default: return finish(id, key, name, &stored, &random)
         }

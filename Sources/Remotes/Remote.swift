@@ -15,9 +15,11 @@ public import UploadCore
 ///   interruption the server's Upload-Offset is the truth (`asksBeforeResuming`): `resume` returns the offset, and
 ///   `send` receives the number of bytes of its fragment already on the server. The last fragment's acknowledgement
 ///   finishes the upload, so `finish` checks with a HEAD whether the offset equals the length.
-/// - **S3 multipart** creates one upload a request. Parts of at least 5 MiB, except for the last, are sent in any
-///   order. `send` returns each part's ETag as its receipt. The ledger stores the receipts, and `finish` gets them
-///   all to complete the upload. A repeated `finish` after a lost reply must find the existing object.
+/// - **S3** creates one upload a request. Parts of at least 5 MiB, except for the last, are sent in any order. `send`
+///   returns each part's ETag as its receipt. The ledger stores the receipts, and `finish` gets them all to complete
+///   the upload. A repeated `finish` after a lost reply must find the existing object. After a restart the server's list
+///   of parts is the truth (`asksAfterRestart`). A content of one part is one PutObject: `register` makes up a handle
+///   without an id, `send` is the PutObject, and `finish` needs no request if the reply proved what the server has.
 public protocol Remote: Sendable {
     /// The protocol's capabilities.
     var traits: RemoteTraits { get }
@@ -37,7 +39,8 @@ public protocol Remote: Sendable {
     /// - Returns: one result for each upload, in order.
     func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>]
 
-    /// Returns the server's progress on an upload; called only if `traits.asksBeforeResuming`.
+    /// Returns the server's progress on an upload; called only if `traits.asksBeforeResuming` or
+    /// `traits.asksAfterRestart`.
     ///
     /// - Throws: `.forgotten` if the server does not know the upload.
     func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint
@@ -128,6 +131,9 @@ public struct RemoteUpload: Equatable, Sendable {
     var type: MediaType
     /// The server's receipt for each fragment (S3: ETags), by index.
     var receipts: [Int: String]
+    /// What the registration described, for a protocol that creates the object with the last request (S3); nil if
+    /// unknown.
+    public var details: UploadDescription?
 
     /// Creates a reference to an upload.
     public init(

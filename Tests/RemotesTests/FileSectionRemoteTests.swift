@@ -27,7 +27,8 @@ struct FileSectionRemoteTests {
             .description
         (video.facts, video.modified) = (MediaFacts(width: 640, height: 480, duration: 1.5), nil)
         video.sha256 = StrongDigest([UInt8](repeating: 0xab, count: 32))
-        let results = await remote(transport).register([try TestContent(1, size: 19_232).description, video])
+        let picture = try TestContent(1, size: 19_232).description
+        let results = await remote(transport).register([picture, video])
         #expect(
             results == [
                 .success(.registered(RemoteHandle(id: "43"), .asRecorded)),
@@ -40,11 +41,11 @@ struct FileSectionRemoteTests {
             "fileCount": 2,
             "files": [
                 [
-                    "fileName": "beach.jpg", "totalSize": 19_232, "md5": "00000000000000010000000000004b20",
+                    "fileName": "beach.jpg", "totalSize": 19_232, "md5": picture.key.description,
                     "mimeType": "image/jpeg", "path": "trip/beach.jpg", "modified": 1_700_000_000_123,
                 ],
                 [
-                    "fileName": "clip.mp4", "totalSize": 20, "md5": "00000000000000020000000000000014",
+                    "fileName": "clip.mp4", "totalSize": 20, "md5": video.key.description,
                     "mimeType": "video/mp4", "path": "trip/clip.mp4", "width": 640, "height": 480, "duration": 1.5,
                     "sha256": String(repeating: "ab", count: 32),
                 ],
@@ -170,6 +171,7 @@ struct FileSectionRemoteTests {
         FinishOutcome, RemoteFailure
     >] {
         let uploads = try ids.enumerated().map { try TestContent(UInt64($0.offset) + 1, size: 1).upload($0.element) }
+        let data = data.replacing("KEY", with: uploads.first?.key.description ?? "")
         let transport = ScriptedTransport(data: data)
         let results = await remote(transport).finish(uploads)
         #expect(transport.requests.first?.url == "https://host/base/fileSection/isFinish.do")
@@ -204,11 +206,11 @@ struct FileSectionRemoteTests {
             (#"{"finishStatus":2,"unknownFileIds":"43"}"#, ["forgotten", "assembling"]),
             (#"{"finishStatus":0,"failFileIds":"43","unknownFileIds":"44"}"#, ["failed", "forgotten"]),
             (
-                #"{"finishStatus":1,"md5":{"43":"00000000000000010000000000000001","44":"ffffffffffffffffffffffffffffffff"}}"#,
+                #"{"finishStatus":1,"md5":{"43":"KEY","44":"ffffffffffffffffffffffffffffffff"}}"#,
                 ["confirmed 43 -", "failed"]
             ),
             (
-                #"{"finishStatus":1,"md5":{"43":"00000000000000010000000000000001"}}"#,
+                #"{"finishStatus":1,"md5":{"43":"KEY"}}"#,
                 ["confirmed 43 -", "confirmed 44 -"]
             ),
             (

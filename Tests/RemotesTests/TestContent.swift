@@ -7,7 +7,7 @@ public import UploadCore
 
 @testable import Digests
 
-/// A file of random bytes on disk, with a made-up key, and with the digests and the plan of these bytes.
+/// A file of random bytes on disk, with its key, and with the digests and the plan of these bytes.
 struct TestContent: Sendable {
     let key: ContentKey
     let bytes: [UInt8]
@@ -25,7 +25,7 @@ struct TestContent: Sendable {
     ) throws {
         var random = SeededRandom(seed: number)
         bytes = random.bytes(size)
-        key = ContentKey(high: number, low: UInt64(size))
+        key = ContentKey(digest: MD5Hasher.hash(bytes)) ?? ContentKey(high: 0, low: 0)
         plan = FragmentPlan(size: UInt64(size), fragmentSize: fragmentSize)
         self.type = type
         path = RelativePath("trip/" + name) ?? .root
@@ -51,7 +51,9 @@ struct TestContent: Sendable {
     }
 
     func upload(_ handle: RemoteHandle, receipts: [Int: String] = [:]) -> RemoteUpload {
-        RemoteUpload(key: key, handle: handle, plan: plan, type: type, receipts: receipts)
+        var upload = RemoteUpload(key: key, handle: handle, plan: plan, type: type, receipts: receipts)
+        upload.details = description
+        return upload
     }
 
     /// Changes one byte of the file.

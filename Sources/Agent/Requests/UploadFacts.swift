@@ -29,8 +29,11 @@ struct UploadFacts {
         guard let upload = machine.record(of: key), let handle = upload.handle else { return nil }
         let path = machine.waiters(of: key).first { active[$0]?.type != nil }
         let type = path.flatMap { active[$0]?.type } ?? .other
-        return RemoteUpload(
+        var remote = RemoteUpload(
             key: key, handle: handle, plan: upload.plan, type: type, receipts: machine.receipts(of: key))
+        // Without an id, the upload's last request is its first.
+        if handle.id.isEmpty { remote.details = description(of: key) }
+        return remote
     }
 
     /// Whether fragments of the upload are being sent.

@@ -2,27 +2,19 @@ import URLs
 
 /// The address of a bucket.
 struct S3Address: Equatable, Sendable {
-    /// How a URL names the bucket.
-    enum Style: String, Sendable {
-        /// By host name for AWS, by path elsewhere.
-        case auto
-        /// As in `https://host/bucket/key`.
-        case path
-        /// As in `https://bucket.host/key`.
-        case virtualHost
-    }
-
     /// The bucket's URL without a trailing slash.
     let base: String
 
     /// Combines the server's URL and the bucket's name. A certificate for `*.host` does not cover a name with dots, so
     /// such a bucket goes into the path of an https URL, except when the style asks for the host.
     ///
-    /// - Parameter endpoint: an absolute http or https URL without query. A path is kept.
-    /// - Returns: nil if the endpoint is no such URL.
-    init?(endpoint: String, bucket: String, style: Style = .auto) {
-        guard let url = WebURL(endpoint), !url.authority.host.isEmpty, url.query == nil, url.fragment == nil else {
-            return nil
+    /// Any endpoint but an absolute http or https URL gives an address that the transport refuses.
+    ///
+    /// - Parameter endpoint: the server's URL without a query. Its path is kept.
+    init(endpoint: String, bucket: String, style: S3Options.PathStyle = .auto) {
+        guard let url = WebURL(endpoint) else {
+            base = endpoint
+            return
         }
         let host = url.authority.host.lowercased()
         let isAWS = host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn")

@@ -1,5 +1,3 @@
-import UploadCore
-
 /// The template of object keys, `remote.key`.
 ///
 /// Example: `{prefix}{date:%Y/%m}/{name}` with the prefix `photos/` makes `photos/2026/11/beach.jpg`.
@@ -14,8 +12,10 @@ import UploadCore
 /// | `{date:FORMAT}` | the file's modification time, UTC: `%Y`, `%m`, `%d`, `%H`, `%M`, `%S`, `%%` |
 /// | `{account}` | `remote.account` |
 public struct S3KeyTemplate: Hashable, Sendable {
-    /// The default template.
+    /// The text of the default template.
     public static let standard = "{prefix}{key}{ext}"
+    /// The default template.
+    public static let standardTemplate = S3KeyTemplate(parts: [.prefix, .key, .fileExtension])
 
     /// Why a text is no template.
     public struct Objection: Error, Equatable, Sendable, CustomStringConvertible {
@@ -35,6 +35,8 @@ public struct S3KeyTemplate: Hashable, Sendable {
     }
 
     private let parts: [Part]
+
+    private init(parts: [Part]) { self.parts = parts }
 
     /// Parses a template.
     ///
@@ -108,21 +110,38 @@ public struct S3KeyTemplate: Hashable, Sendable {
     // MARK: Object keys
 
     /// What a key is made of.
-    struct Values: Equatable, Sendable {
-        var prefix: String
-        var account: String
-        var key: ContentKey
-        var type: MediaType
-        var path: RelativePath
-        /// Milliseconds since 1970.
-        var modified: Int64?
+    public struct Values: Equatable, Sendable {
+        /// For `{prefix}`.
+        public var prefix: String
+        /// For `{account}`.
+        public var account: String
+        /// For `{key}`.
+        public var key: ContentKey
+        /// For `{ext}`.
+        public var type: MediaType
+        /// For `{path}` and `{name}`.
+        public var path: RelativePath
+        /// For `{date:…}`: milliseconds since 1970; nil counts as 1970.
+        public var modified: Int64?
+
+        /// Creates the values.
+        public init(
+            prefix: String, account: String, key: ContentKey, type: MediaType, path: RelativePath, modified: Int64?
+        ) {
+            self.prefix = prefix
+            self.account = account
+            self.key = key
+            self.type = type
+            self.path = path
+            self.modified = modified
+        }
     }
 
     /// Returns the key of an object.
     ///
     /// - Parameter copy: 1 for the template's own key. From 2 on, the number stands before the extension, as in
     ///   `beach (2).jpg`.
-    func objectKey(_ values: Values, copy: Int = 1) -> String {
+    public func objectKey(_ values: Values, copy: Int = 1) -> String {
         let key = parts.map { Self.text(of: $0, values) }.joined()
         guard copy > 1 else { return key }
         let nameStart = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) } ?? key.startIndex

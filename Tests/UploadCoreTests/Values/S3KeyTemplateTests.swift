@@ -1,8 +1,6 @@
 import Testing
 import UploadCore
 
-@testable import Remotes
-
 @Suite("S3 key template")
 struct S3KeyTemplateTests {
     private func values(
@@ -82,6 +80,10 @@ struct S3KeyTemplateTests {
             ("{key}{date:%}", "has an unknown % in {date:%}; it knows %Y, %m, %d, %H, %M, %S and %%"),
         ])
     func objections(template: String, text: String) {
-        #expect(throws: S3KeyTemplate.Objection(description: text)) { try S3KeyTemplate(template) }
+        #expect {
+            try S3KeyTemplate(template)
+        } throws: {
+            ($0 as? S3KeyTemplate.Objection)?.description == text
+        }
     }
 }

@@ -1,0 +1,208 @@
+import HTTPTypes
+import Synchronization
+import Transport
+import UploadCore
+
+/// Sends the requests of S3 to one bucket.
+final class S3Client: Sendable {
+    /// One request.
+    struct Call: Sendable {
+        /// The hexadecimal SHA-256 of no bytes.
+        static let emptyPayload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+        /// The name in S3's documentation, for messages.
+        var operation: String
+        var method: HTTPRequest.Method
+        /// The object; nil for the bucket.
+        var key: String?
+        var query: [(name: String, value: String)] = []
+        var headers: HTTPFields = [:]
+        var body: TransportRequest.Body = .none
+        /// The hexadecimal SHA-256 of the body; nil to sign no payload.
+        var payload: String? = Call.emptyPayload
+        /// Maximum size of the reply in bytes. A page of 1,000 parts takes about 300 KiB.
+        var maximumReplyLength = 4 << 20
+        var onProgress: (@Sendable (UInt64) -> Void)?
+    }
+
+    /// A reply and what it reports.
+    struct Answer: Sendable {
+        let reply: HTTPReply
+        /// Nil for a success.
+        let problem: S3Problem?
+        let judge: S3Judge
+
+        /// The failure that the reply reports; nil for a success.
+        var failure: RemoteFailure? { problem.map { judge.failure($0, reply) } }
+
+        /// Whether the reply refuses to overwrite an object.
+        var meansExists: Bool { problem?.status == 412 || problem?.code == "PreconditionFailed" }
+
+        /// Whether the server does not implement something of the request.
+        var meansNotImplemented: Bool { problem.map { $0.code == "NotImplemented" || $0.status == 501 } ?? false }
+
+        /// Whether the reply says that the object or upload does not exist.
+        var meansMissing: Bool {
+            guard let problem else { return false }
+            return ["NoSuchKey", "NoSuchUpload"].contains(problem.code) || problem.status == 404 && problem.code == nil
+        }
+
+        /// Checks that the reply reports success.
+        func accept() throws(RemoteFailure) {
+            if let failure { throw failure }
+        }
+
+        /// Returns the reply's XML.
+        ///
+        /// - Throws: the reported failure; `bad_reply` without XML.
+        func document() throws(RemoteFailure) -> XMLElement {
+            try accept()
+            guard let root = XMLElement(reply.body), root.name.lowercased() != "html" else {
+                if WebPage.isBody(of: reply) {
+                    throw RemoteFailure.portal(judge.operation, "a web page came instead of the server's answer")
+                }
+                throw judge.badReply("not the expected XML")
+            }
+            return root
+        }
+    }
+
+    let options: S3Options
+    let address: S3Address
+    let transport: any HTTPTransport
+    private let authorizer: any Authorizer
+    private let clock: ServerClock
+    /// Whether the server refused a request because of its condition.
+    private let refusesConditions = Atomic(false)
+
+    init(_ options: S3Options, transport: any HTTPTransport, credentials: any CredentialSource, clock: ServerClock) {
+        self.options = options
+        address = S3Address(endpoint: options.endpoint, bucket: options.bucket, style: options.pathStyle)
+        self.transport = transport
+        authorizer = SigV4Authorizer(credentials, url: address.base, region: options.region, clock: clock)
+        self.clock = clock
+    }
+
+    /// Sends a request and waits for the reply.
+    func exchange(_ call: Call) async throws(RemoteFailure) -> Answer {
+        var request = TransportRequest(
+            method: call.method, url: address.url(of: call.key, query: call.query), headers: call.headers,
+            body: call.body, maximumReplyLength: call.maximumReplyLength)
+        request.onProgress = call.onProgress
+        let mask = try await authorizer.authorize(&request, payload: call.payload)
+        let judge = S3Judge(operation: call.operation, mask: mask, clock: clock, region: options.region)
+        do {
+            let reply = try await transport.send(request)
+            return Answer(reply: reply, problem: S3Problem(reply), judge: judge)
+        } catch {
+            throw judge.failure(error)
+        }
+    }
+
+    /// Sends a request that must not overwrite an object.
+    ///
+    /// Some stores refuse `If-None-Match` as not implemented. They get no condition from then on: the caller has asked
+    /// for the object before.
+    func exchangeUnlessExists(_ call: Call) async throws(RemoteFailure) -> Answer {
+        if !refusesConditions.load(ordering: .relaxed) {
+            var conditional = call
+            conditional.headers[.ifNoneMatch] = "*"
+            let answer = try await exchange(conditional)
+            if !answer.meansNotImplemented { return answer }
+            refusesConditions.store(true, ordering: .relaxed)
+            if case .stream(let body) = call.body {
+                do {
+                    try body.rewind()
+                } catch {
+                    throw answer.judge.failure(.body(error))
+                }
+            }
+        }
+        return try await exchange(call)
+    }
+
+    // MARK: Objects
+
+    /// What a HEAD says about a key.
+    enum Presence: Equatable, Sendable {
+        case missing
+        case exists(S3Object)
+        /// The credentials may not read.
+        case hidden(RemoteFailure)
+    }
+
+    /// Asks what is stored under a key.
+    func look(_ key: String) async throws(RemoteFailure) -> Presence {
+        // The length in the reply is the object's, and no body follows.
+        let head = Call(operation: "HeadObject", method: .head, key: key, maximumReplyLength: 1 << 60)
+        let answer = try await exchange(head)
+        guard let problem = answer.problem else {
+            guard let object = S3Object(answer.reply) else {
+                throw RemoteFailure.portal("HeadObject", "the answer of another server came instead of the object's")
+            }
+            return .exists(object)
+        }
+        if problem.status == 404 { return .missing }
+        guard problem.status == 400 || problem.status == 403 else { throw answer.judge.failure(problem, answer.reply) }
+        return try await explain(key)
+    }
+
+    /// Asks for one byte of an object: the reply to a HEAD has no body, and so no reason.
+    private func explain(_ key: String) async throws(RemoteFailure) -> Presence {
+        let get = Call(
+            operation: "GetObject", method: .get, key: key, headers: [.range: "bytes=0-0"], maximumReplyLength: 64 << 10
+        )
+        let answer = try await exchange(get)
+        if answer.meansMissing { return .missing }
+        guard let failure = answer.failure else {
+            return .hidden(answer.judge.badReply("the server refuses a HEAD and answers a GET of the same object"))
+        }
+        guard case .temporary(let error, _, _) = failure, error.code == "access_denied" else { throw failure }
+        return .hidden(failure)
+    }
+}
+
+/// The facts of an object in the reply to a HEAD.
+struct S3Object: Equatable, Sendable {
+    var size: UInt64?
+    var tag: ETag
+    /// `x-amz-meta-md5`.
+    var md5: String?
+    /// `x-amz-meta-sha256`.
+    var sha256: String?
+    /// Whether the tag says nothing about the content, because a key of its own encrypts the object.
+    var hasOpaqueTag: Bool
+
+    /// Reads the facts.
+    ///
+    /// - Returns: nil if the reply has no field of S3.
+    init?(_ reply: HTTPReply) {
+        let fields = reply.headers
+        let isS3 = fields.contains(.eTag) || fields.contains(where: { $0.name.canonicalName.hasPrefix("x-amz-") })
+        guard isS3 else { return nil }
+        size = fields.first(.contentLength).flatMap { UInt64($0) }
+        tag = ETag(fields.first(.eTag) ?? "")
+        md5 = fields.first(S3Header.metaMD5)?.lowercased()
+        sha256 = fields.first(S3Header.metaSHA256)?.lowercased()
+        hasOpaqueTag =
+            fields.contains(S3Header.customerEncryption)
+            || fields.first(S3Header.encryption)?.hasPrefix("aws:kms") == true
+    }
+
+    /// Whether this is a content that another upload stored: size and digests agree.
+    ///
+    /// - Parameter sha256: the content's SHA-256, if known. Then the object's must be known too, and agree.
+    func isContent(_ key: ContentKey, size: UInt64, sha256: StrongDigest?) -> Bool {
+        guard self.size == size else { return false }
+        if let sha256, self.sha256 != sha256.description { return false }
+        let digest = hasOpaqueTag ? nil : tag.digest
+        guard let md5 else { return digest == key }
+        return md5 == key.description && (digest == nil || digest == key)
+    }
+
+    /// Whether this is what the agent has just sent: the size agrees, and so does the tag or the metadata.
+    func isSent(_ key: ContentKey, size: UInt64, tag: ETag?) -> Bool {
+        let digest = hasOpaqueTag ? nil : self.tag.digest
+        return self.size == size && (md5 == key.description || digest == key || tag.map(self.tag.matches) == true)
+    }
+}

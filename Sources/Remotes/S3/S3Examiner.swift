@@ -1,0 +1,101 @@
+import HTTPTypes
+public import Transport
+import UploadCore
+
+/// Examines an S3 store with a small object under `remote.prefix`: whether the keys may write, read and delete it, and
+/// whether the store keeps it from being overwritten.
+public struct S3Examiner: RemoteExaminer {
+    private let client: S3Client
+    private let key: String
+
+    /// Creates an examiner.
+    ///
+    /// - Parameters:
+    ///   - options: the bucket.
+    ///   - transport: sends the requests.
+    ///   - credentials: supplies the access keys.
+    ///   - clock: the time of signatures.
+    public init(
+        _ options: S3Options, transport: any HTTPTransport, credentials: any CredentialSource,
+        clock: ServerClock = ServerClock()
+    ) {
+        client = S3Client(options, transport: transport, credentials: credentials, clock: clock)
+        key = "\(options.prefix)outbox-doctor.txt"
+    }
+
+    /// Sends four requests, one more if this machine's clock is wrong.
+    public func examine() async -> RemoteExamination {
+        var examination = RemoteExamination(findings: [])
+        do throws(RemoteFailure) {
+            try await examine(&examination)
+        } catch {
+            examination.findings.append(Self.finding(error))
+        }
+        return examination
+    }
+
+    private func examine(_ examination: inout RemoteExamination) async throws(RemoteFailure) {
+        let bucket = client.options.bucket
+        var first = try await put(&examination)
+        if let failure = first.failure, case .temporary(let error, _, _) = failure, error.code == "clock_skew" {
+            examination.findings.append(.init(.warning, error.message, remedy: "Set this machine's clock."))
+            first = try await put(&examination)
+        }
+        // An object that an earlier examination could not delete.
+        let existed = first.meansExists
+        if !existed { try first.accept() }
+        examination.findings.append(.init(.ok, "the access keys are valid, and may write to the bucket \(bucket)"))
+        let second = existed ? first : try await put(&examination)
+        if second.meansExists {
+            examination.findings.append(.init(.ok, "the store protects objects from being overwritten (If-None-Match)"))
+        } else {
+            examination.findings.append(
+                .init(
+                    .note, "the store does not support If-None-Match; the agent asks for an object before it sends one",
+                    remedy: "Let no other program write the same keys, or leave {key} in remote.key."))
+        }
+        switch try await client.look(key) {
+        case .exists: examination.findings.append(.init(.ok, "the access keys may read objects"))
+        case .missing:
+            examination.findings.append(.init(.warning, "the object \(key) was written, and a HEAD does not find it"))
+        case .hidden:
+            examination.findings.append(
+                .init(
+                    .warning, "the access keys may not read objects; files of several parts can't be verified",
+                    remedy: "Allow s3:GetObject and s3:ListBucket.", isAboutCredentials: true))
+        }
+        let delete = try await client.exchange(.init(operation: "DeleteObject", method: .delete, key: key))
+        if delete.failure != nil, !delete.meansMissing {
+            examination.findings.append(
+                .init(.note, "the access keys may not delete objects, which the agent never does; \(key) stays"))
+        }
+    }
+
+    private func put(_ examination: inout RemoteExamination) async throws(RemoteFailure) -> S3Client.Answer {
+        let body = Array("outbox doctor\n".utf8)
+        let digests = BodyDigests(of: body, [.md5, .sha256])
+        var call = S3Client.Call(operation: "PutObject", method: .put, key: key)
+        call.headers = [.contentType: "text/plain", .ifNoneMatch: "*"]
+        call.headers[S3Header.contentMD5] = digests.md5?.bytes.base64
+        call.body = .bytes(body)
+        call.payload = digests.sha256?.hexadecimal
+        var answer = try await client.exchange(call)
+        if answer.meansNotImplemented {
+            call.headers[.ifNoneMatch] = nil
+            answer = try await client.exchange(call)
+        }
+        examination.date = answer.reply.headers.first(.date) ?? examination.date
+        return answer
+    }
+
+    private static func finding(_ failure: RemoteFailure) -> RemoteExamination.Finding {
+        switch failure {
+        case .temporary(let error, _, _), .busyUpload(let error, _), .outOfStep(let error), .permanent(let error):
+            .init(.stop, error.message, isAboutCredentials: error.code == "access_denied")
+        case .signedOut(let error):
+            .init(
+                .stop, error.message, remedy: "Correct the access keys; see docs/remotes.md.", isAboutCredentials: true)
+        case .forgotten, .source, .cancelled: .init(.stop, "the examination was interrupted")
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import HTTPTypes
+import Transport
+public import UploadCore
+
+extension S3Remote {
+    /// `CompleteMultipartUpload`, then `HeadObject` to compare size and tag or metadata with what was sent. Sends nothing
+    /// for a PutObject whose reply named the content's MD5.
+    public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
+        var results: [Result<FinishOutcome, RemoteFailure>] = []
+        for upload in uploads {
+            do throws(RemoteFailure) {
+                results.append(.success(try await finish(upload)))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    /// `HeadObject`. The handle's id is the object's key.
+    public func prove(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
+        var results: [Result<FinishOutcome, RemoteFailure>] = []
+        for upload in uploads {
+            do throws(RemoteFailure) {
+                let key = upload.handle.name
+                switch try await client.look(key) {
+                case .exists(let object) where object.isContent(upload.key, size: upload.plan.size, sha256: nil):
+                    results.append(.success(.confirmed(finished(key))))
+                case .exists, .missing: throw .forgotten
+                case .hidden(let failure): throw failure
+                }
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    private func finish(_ upload: RemoteUpload) async throws(RemoteFailure) -> FinishOutcome {
+        guard let key = upload.handle.object else { throw .forgotten }
+        if upload.handle.id.isEmpty {
+            let tag = PartReceipt(upload.receipts[0] ?? "").tag
+            if tag.digest == upload.key { return .confirmed(finished(key)) }
+            return try await verify(upload, key, tag, after: .put)
+        }
+        guard let receipts = try await receipts(of: upload) else {
+            return try await verify(upload, key, nil, after: .forgotten)
+        }
+        guard receipts.count == upload.plan.count else {
+            let message = "the server has \(receipts.count) of \(upload.plan.count) parts"
+            return .failed(FileError(code: "assembly_failed", message: "ListParts: \(message)", retryable: true))
+        }
+        return try await complete(upload, key, receipts)
+    }
+
+    /// Returns the receipts of all parts in order, as the ledger has them. If one lacks its tag, the server is asked.
+    ///
+    /// - Returns: nil if the server does not know the upload.
+    private func receipts(of upload: RemoteUpload) async throws(RemoteFailure) -> [PartReceipt]? {
+        var receipts = upload.receipts.mapValues { PartReceipt($0) }
+        if receipts.count < upload.plan.count || receipts.values.contains(where: \.tag.text.isEmpty) {
+            do {
+                receipts = try await parts(of: upload)
+            } catch RemoteFailure.forgotten {
+                return nil
+            }
+        }
+        return receipts.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    private func complete(
+        _ upload: RemoteUpload, _ key: String, _ receipts: [PartReceipt]
+    ) async throws(RemoteFailure) -> FinishOutcome {
+        let body = S3Messages.completion(receipts)
+        let digests = BodyDigests(of: body, [.md5, .sha256])
+        var call = S3Client.Call(
+            operation: "CompleteMultipartUpload", method: .post, key: key, query: [("uploadId", upload.handle.id)])
+        call.headers[.contentType] = "application/xml"
+        call.headers[S3Header.contentMD5] = digests.md5?.bytes.base64
+        call.body = .bytes(body)
+        call.payload = digests.sha256?.hexadecimal
+        let answer = try await client.exchangeUnlessExists(call)
+        let tag = ETag(ofParts: receipts.map(\.tag))
+        if answer.meansExists { return try await verify(upload, key, tag, after: .taken) }
+        if answer.meansMissing { return try await verify(upload, key, tag, after: .forgotten) }
+        if let problem = answer.problem, ["InvalidPart", "InvalidPartOrder"].contains(problem.code) {
+            let message = "\(call.operation): the server refuses the parts: \(problem.message ?? "InvalidPart")"
+            let error = FileError(
+                code: "assembly_failed", message: answer.judge.mask.hide(in: message), retryable: true)
+            return .failed(error)
+        }
+        // A 200 begins before the store has joined the parts: only the document in the body says that it has. Stores give
+        // that document several names.
+        _ = try answer.document()
+        return try await verify(upload, key, tag, after: .completed)
+    }
+
+    /// What the server said before an object is compared.
+    private enum Step {
+        /// It has the object.
+        case put
+        /// It joined the parts.
+        case completed
+        /// It does not know the upload: it may have joined the parts before, and its reply was lost.
+        case forgotten
+        /// An object has the name: this one, or another.
+        case taken
+    }
+
+    private func verify(
+        _ upload: RemoteUpload, _ key: String, _ tag: ETag?, after step: Step
+    ) async throws(RemoteFailure) -> FinishOutcome {
+        let presence = try await client.look(key)
+        switch presence {
+        case .exists(let object) where object.isSent(upload.key, size: upload.plan.size, tag: tag):
+            return .confirmed(finished(key))
+        case .hidden(let failure): throw failure
+        case .missing where step == .completed: return .assembling
+        case .exists, .missing: break
+        }
+        switch step {
+        case .completed,
+            .put where presence != .missing:
+            let message = "HeadObject: the object \(key) is not what was sent: its size or its ETag differs"
+            return .failed(FileError(code: "assembly_failed", message: message, retryable: true))
+        case .taken:
+            // The parts belong to a name that is gone: the next registration finds another one.
+            try await remove([upload.handle])
+            throw .forgotten
+        case .put, .forgotten: throw .forgotten
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import FoundationEssentials
+import HTTPTypes
+public import Transport
+public import UploadCore
+
+extension S3Remote: SourceRemote {
+    /// The manifest of a post.
+    private struct Manifest: Encodable {
+        var sourceId: String
+        var revision: Int
+        var title: String
+        /// The key of the cover's object.
+        var cover: String?
+        /// The keys of the files' objects.
+        var files: [String]
+        /// As in `2026-11-21T09:30:00Z`.
+        var created: String
+    }
+
+    /// Writes the manifest `{prefix}posts/<sourceId>/<revision>.json` unless it exists.
+    public func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> String? {
+        let created = CivilTime(commit.createdAt)
+        let manifest = Manifest(
+            sourceId: commit.sourceID, revision: commit.revision, title: commit.title, cover: commit.cover,
+            files: commit.fileIDs, created: "\(created.date)T\(created.clock)Z")
+        let encoder = JSONEncoder()
+        // Sorted keys make repeated requests byte-identical.
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let body = try? Array(encoder.encode(manifest)) else {
+            let message = "PutObject: the post can't be written as JSON"
+            throw .permanent(FileError(code: "bad_request", message: message, retryable: false))
+        }
+        let key = "\(options.prefix)posts/\(commit.sourceID)/\(commit.revision).json"
+        return try await store(BytesBody(body), at: key, type: "application/json")
+    }
+}
+
+extension S3Remote: PortraitRemote {
+    /// Writes the picture `{prefix}portraits/<md5>.jpg` unless it exists.
+    public func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String {
+        let digests: BodyDigests
+        do {
+            digests = try await digester.digests(of: picture, .md5)
+        } catch {
+            throw RemoteFailure(error, endpoint: "PutObject")
+        }
+        let name = digests.md5?.description ?? ""
+        let key = "\(options.prefix)portraits/\(name).jpg"
+        return try await store(picture, at: key, type: "image/jpeg", md5: digests.md5)
+    }
+}
+
+extension S3Remote {
+    /// Stores an object whose key says what it contains.
+    ///
+    /// - Returns: the object's URL.
+    private func store(
+        _ body: any BodySource, at key: String, type: String, md5: ContentKey? = nil
+    ) async throws(RemoteFailure) -> String {
+        var call = S3Client.Call(operation: "PutObject", method: .put, key: key, headers: storageHeaders)
+        call.headers[.contentType] = type
+        try await attach(body, to: &call, md5: md5)
+        let answer = try await client.exchangeUnlessExists(call)
+        if !answer.meansExists { try answer.accept() }
+        return client.address.url(of: key)
+    }
+}

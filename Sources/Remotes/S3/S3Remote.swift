@@ -1,0 +1,160 @@
+import HTTPTypes
+public import Transport
+import URLs
+public import UploadCore
+
+/// An S3 store, see docs/remotes.md.
+///
+/// A content that fits into one part is one PutObject: its handle has no id, and `register` sends only the question
+/// whether the store has it. A larger content is a multipart upload, and fragments are its parts.
+///
+/// No object is ever overwritten or deleted: keys are free when an upload begins, and requests that create an object
+/// carry `If-None-Match: *`.
+public final class S3Remote: Remote {
+    /// Maximum length of a key in bytes (AWS, "Naming Amazon S3 objects").
+    private static let longestKey = 1024
+    /// How many names are tried for a content.
+    private static let mostNames = 100
+
+    /// The protocol's traits: one upload a request, parts in any order.
+    ///
+    /// - Parameter partSize: the configured size; nil for 8 MiB.
+    public static func traits(partSize: UInt32? = nil) -> RemoteTraits {
+        RemoteTraits(
+            batch: 1, asksAfterRestart: true, fragmentSize: partSize ?? 8 << 20, maximumFragments: 10_000)
+    }
+
+    /// See ``traits(partSize:)``.
+    public let traits: RemoteTraits
+    /// The bucket's address and the account.
+    public let scope: RemoteScope
+    /// The transport's thread.
+    public var executor: (any TaskExecutor)? { client.transport.executor }
+
+    let client: S3Client
+    let digester = BodyDigester()
+    private let account: String
+    var options: S3Options { client.options }
+
+    /// Creates a remote for one bucket and account.
+    ///
+    /// - Parameters:
+    ///   - options: the bucket, and how to store objects in it.
+    ///   - account: the owner of the uploads; part of the scope.
+    ///   - transport: sends the requests.
+    ///   - credentials: supplies the access keys of each request.
+    ///   - clock: the time of signatures.
+    public init(
+        _ options: S3Options, account: String, transport: any HTTPTransport, credentials: any CredentialSource,
+        clock: ServerClock = ServerClock()
+    ) {
+        traits = Self.traits(partSize: options.partSize)
+        client = S3Client(options, transport: transport, credentials: credentials, clock: clock)
+        scope = RemoteScope(protocolName: "s3", server: client.address.base, account: account)
+        self.account = account
+    }
+
+    /// `HeadObject`, and `CreateMultipartUpload` for a content of several parts.
+    public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
+        var results: [Result<Registration, RemoteFailure>] = []
+        for upload in uploads {
+            do throws(RemoteFailure) {
+                results.append(.success(try await register(upload)))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    private func register(_ upload: UploadDescription) async throws(RemoteFailure) -> Registration {
+        let values = S3KeyTemplate.Values(
+            prefix: options.prefix, account: account, key: upload.key, type: upload.type, path: upload.path,
+            modified: upload.modified)
+        for copy in 1...Self.mostNames {
+            let key = options.key.objectKey(values, copy: copy)
+            guard key.utf8.count <= Self.longestKey else {
+                let message =
+                    "the object's key would have \(key.utf8.count) bytes, and S3 allows \(Self.longestKey); shorten "
+                    + "the file's path, or leave {path} out of remote.key"
+                throw .permanent(FileError(code: "key_too_long", message: message, retryable: false))
+            }
+            switch try await client.look(key) {
+            case .exists(let object):
+                if object.isContent(upload.key, size: upload.plan.size, sha256: upload.sha256) {
+                    return .existing(finished(key))
+                }
+            case .missing, .hidden:
+                // If the store hides its objects, the request that creates this one finds out.
+                if upload.plan.count <= 1 { return .registered(RemoteHandle(id: "", object: key), .asRecorded) }
+                return .registered(try await create(key, upload), .asRecorded)
+            }
+        }
+        let message =
+            "\(Self.mostNames) objects have the names that remote.key gives this content; add {key} to remote.key"
+        throw .permanent(FileError(code: "name_taken", message: message, retryable: false))
+    }
+
+    private func create(_ key: String, _ upload: UploadDescription) async throws(RemoteFailure) -> RemoteHandle {
+        var headers = objectHeaders(upload)
+        switch options.checksum {
+        case .crc64nvme: headers[S3Header.checksumAlgorithm] = "CRC64NVME"
+        case .sha256: headers[S3Header.checksumAlgorithm] = "SHA256"
+        case .md5, .none: break
+        }
+        let call = S3Client.Call(
+            operation: "CreateMultipartUpload", method: .post, key: key, query: [("uploads", "")], headers: headers)
+        let answer = try await client.exchange(call)
+        guard let id = S3Messages.uploadID(in: try answer.document()) else {
+            throw answer.judge.badReply("it has no UploadId")
+        }
+        return RemoteHandle(id: id, object: key)
+    }
+
+    /// Returns the header fields that the store keeps with an object.
+    func objectHeaders(_ upload: UploadDescription) -> HTTPFields {
+        var headers: HTTPFields = [.contentType: upload.type.mime, S3Header.metaMD5: upload.key.description]
+        if let modified = upload.modified { headers[S3Header.metaModified] = "\(modified)" }
+        // All metadata of an object may have 2 KiB.
+        let path = S3Address.encodedPath(upload.path.bytes)
+        if path.utf8.count <= 1500 { headers[S3Header.metaPath] = path }
+        if let sha256 = upload.sha256 { headers[S3Header.metaSHA256] = sha256.description }
+        return headers.merging(storageHeaders)
+    }
+
+    /// The header fields that the configuration adds to objects.
+    var storageHeaders: HTTPFields {
+        var headers: HTTPFields = [:]
+        headers[S3Header.storageClass] = options.storageClass
+        headers[S3Header.encryption] = options.serverSideEncryption
+        headers[S3Header.encryptionKey] = options.encryptionKeyID
+        headers[S3Header.acl] = options.acl
+        return headers
+    }
+
+    /// Returns the names of a finished object.
+    func finished(_ key: String) -> RemoteObject {
+        let url = client.address.url(of: key)
+        return RemoteObject(id: key, url: WebURL.isAnswer(url) ? url : nil)
+    }
+
+    /// `AbortMultipartUpload`. A handle without id or object is that of a finished object or of a PutObject, and the agent
+    /// deletes no objects: other files, and other agents, may rely on them.
+    public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
+        for handle in handles where !handle.id.isEmpty {
+            guard let key = handle.object else { continue }
+            let call = S3Client.Call(
+                operation: "AbortMultipartUpload", method: .delete, key: key, query: [("uploadId", handle.id)])
+            let answer = try await client.exchange(call)
+            if !answer.meansMissing { try answer.accept() }
+        }
+    }
+}
+
+extension HTTPFields {
+    fileprivate func merging(_ others: HTTPFields) -> HTTPFields {
+        var all = self
+        for field in others { all.append(field) }
+        return all
+    }
+}

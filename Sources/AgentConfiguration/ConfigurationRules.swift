@@ -76,6 +76,11 @@ extension Configuration.Remote {
         check(
             (partSize ?? 0) % UInt64(ContentSeal.blockSize) == 0, "remote.part_size",
             reason: "must be a multiple of 512KiB")
+        do throws(S3KeyTemplate.Objection) {
+            _ = try S3KeyTemplate(key)
+        } catch {
+            check(false, "remote.key", reason: error.description)
+        }
         return violations
     }
 

@@ -16,7 +16,7 @@ extension Configuration {
 
     /// The refusal for an unsupported setting that must not be ignored silently; `nil` if there is none.
     var notBuiltRefusal: String? {
-        if [.tus, .s3].contains(remote.protocol) {
+        if remote.protocol == .tus {
             return "remote.protocol = \"\(remote.protocol.rawValue)\" is not built yet; use \"filesection\""
         }
         if media.stripLocation {

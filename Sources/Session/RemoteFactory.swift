@@ -1,6 +1,7 @@
 package import AgentConfiguration
 package import Remotes
 package import Transport
+import UploadCore
 
 /// Makes what speaks the protocol of a configuration. The only place that knows every remote.
 package struct RemoteFactory: Sendable {
@@ -21,7 +22,11 @@ package struct RemoteFactory: Sendable {
             FileSectionRemote(
                 url: settings.url, account: account, transport: transport,
                 authorizer: BearerAuthorizer(credentials, url: settings.url))
-        case .tus, .s3: nil
+        case .s3:
+            S3Options(settings).map {
+                S3Remote($0, account: account, transport: transport, credentials: credentials)
+            }
+        case .tus: nil
         }
     }
 
@@ -31,7 +36,8 @@ package struct RemoteFactory: Sendable {
         account: String, transport: any HTTPTransport, credentials: any CredentialSource
     ) -> (any RemoteExaminer)? {
         switch settings.protocol {
-        case .filesection, .tus, .s3: nil
+        case .s3: S3Options(settings).map { S3Examiner($0, transport: transport, credentials: credentials) }
+        case .filesection, .tus: nil
         }
     }
 
@@ -41,5 +47,30 @@ package struct RemoteFactory: Sendable {
         case .filesection: FileSectionProbe(url: settings.url)
         case .tus, .s3: nil
         }
+    }
+}
+
+extension S3Options {
+    /// Reads the settings of S3.
+    ///
+    /// - Returns: nil without a bucket, or with an invalid `remote.key`; the configuration refuses both.
+    package init?(_ settings: Configuration.Remote) {
+        guard let bucket = settings.bucket, let key = try? S3KeyTemplate(settings.key) else { return nil }
+        self.init(endpoint: settings.url, bucket: bucket)
+        region = settings.region
+        prefix = settings.prefix
+        pathStyle =
+            switch settings.pathStyle {
+            case .auto: .auto
+            case .always: .path
+            case .never: .virtualHost
+            }
+        self.key = key
+        checksum = Checksum(rawValue: settings.checksum.rawValue) ?? .md5
+        storageClass = settings.storageClass
+        serverSideEncryption = settings.serverSideEncryption
+        encryptionKeyID = settings.sseKMSKeyID
+        acl = settings.acl
+        partSize = settings.partSize.map { UInt32(clamping: $0) }
     }
 }

@@ -17,6 +17,7 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
     private let path: RelativePath
     private let range: Range<UInt64>
     private let digests: [UInt64]
+    private let secret: DigestSecret
 
     /// Prepares a fragment for reading.
     ///
@@ -33,8 +34,26 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
         self.path = path
         self.range = range
         self.digests = digests
+        self.secret = secret
         offset = range.lowerBound
         digester = BlockDigester(secret: secret)
+    }
+
+    /// Returns the bytes of the fragment between two offsets within it. Reads only the blocks that hold these bytes.
+    ///
+    /// - Parameters:
+    ///   - start: the offset of the first byte.
+    ///   - end: the offset behind the last byte, a multiple of 512 KiB; nil for all that follow.
+    public func part(from start: UInt64, to end: UInt64? = nil) -> any BodySource {
+        let blockSize = UInt64(BlockDigester.blockSize)
+        let limit = min(end ?? length, length)
+        let start = min(start, limit)
+        let blocks = Int(start / blockSize)..<Int((limit + blockSize - 1) / blockSize)
+        let base = UInt64(blocks.lowerBound) * blockSize
+        let reader = FragmentReader(
+            file: file, path: path, range: range.lowerBound + base..<range.lowerBound + limit,
+            digests: Array(digests.dropFirst(blocks.lowerBound).prefix(blocks.count)), secret: secret)
+        return start == base ? reader : SkippingBody(reader, skip: start - base)
     }
 
     /// Number of bytes in the fragment.

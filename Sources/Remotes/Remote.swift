@@ -1,4 +1,4 @@
-public import Transport
+import Transport
 public import UploadCore
 
 /// A server for uploads, in one of the protocols.
@@ -11,10 +11,11 @@ public import UploadCore
 ///
 /// - **fileSection** registers up to 50 uploads in one request. Fragments of 512 KiB are sent in any order and in
 ///   parallel. One request asks about up to 50 uploads.
-/// - **tus 1.0** creates one upload a request. Fragments are sent one after the other (`inOrder`). After any
-///   interruption the server's Upload-Offset is the truth (`asksBeforeResuming`): `resume` returns the offset, and
-///   `send` receives the number of bytes of its fragment already on the server. The last fragment's acknowledgement
-///   finishes the upload, so `finish` checks with a HEAD whether the offset equals the length.
+/// - **tus 1.0** creates one upload a request. Fragments are sent one after the other (`inOrder`). A fragment is what one
+///   request carries, up to 2 GiB. After any interruption the server's Upload-Offset is the truth
+///   (`asksBeforeResuming`): `resume` returns the offset, and `send` receives the number of bytes of its fragment already
+///   on the server. The acknowledgement of the last fragment finishes the upload. Its receipt says so, because some servers
+///   know a finished upload no more; without the receipt `finish` asks for the offset.
 /// - **S3** creates one upload a request. Parts of at least 5 MiB, except for the last, are sent in any order. `send`
 ///   returns each part's ETag as its receipt. The ledger stores the receipts, and `finish` gets them all to complete
 ///   the upload. A repeated `finish` after a lost reply must find the existing object. After a restart the server's list
@@ -156,16 +157,17 @@ public struct OutgoingFragment: Sendable {
     /// Number of the fragment's bytes already on the server; 0 except for in-order protocols.
     var skip: UInt32
     /// The fragment's bytes, checked while they are read.
-    var body: any BodySource
+    var body: FragmentReader
     /// The bytes that the server still lacks: `body` without its first `skip` bytes.
-    var rest: any BodySource { skip == 0 ? body : SkippingBody(body, skip: UInt64(skip)) }
-    /// Receives from time to time the number of bytes acknowledged by the other end of the connection, framing
-    /// included. For display only, since the server has not confirmed these bytes. Must not block.
+    var rest: any BodySource { skip == 0 ? body : body.part(from: UInt64(skip)) }
+    /// Receives about once a second the number of bytes acknowledged by the other end of the connection, framing
+    /// included. In-order protocols report bytes of the fragment without framing; these count as progress until the
+    /// server states an offset. Must not block.
     var onProgress: (@Sendable (UInt64) -> Void)?
 
     /// Creates a fragment.
     public init(
-        upload: RemoteUpload, index: Int, skip: UInt32, body: any BodySource,
+        upload: RemoteUpload, index: Int, skip: UInt32, body: FragmentReader,
         onProgress: (@Sendable (UInt64) -> Void)? = nil
     ) {
         self.upload = upload

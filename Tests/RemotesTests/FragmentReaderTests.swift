@@ -94,6 +94,27 @@ struct FragmentReaderTests {
         }
     }
 
+    @Test(
+        "a part holds the bytes between two offsets, and reads no other blocks",
+        arguments: [
+            (from: 0, to: nil), (1000, nil), (block, nil), (block + 1, nil), (3 * block - 1, nil),
+            (3 * block + 10, nil),
+            (0, block), (5, 2 * block), (block, 2 * block), (2 * block + 77, 3 * block), (9, 8 * block),
+        ] as [(from: Int, to: Int?)])
+    func part(from start: Int, to end: Int?) throws {
+        let content = try TestContent(1, size: Self.block * 3 + 10, fragmentSize: UInt32(4 * Self.block))
+        let upper = min(end ?? content.bytes.count, content.bytes.count)
+        // Changes in other blocks do not matter.
+        let blocks = start / Self.block..<(upper + Self.block - 1) / Self.block
+        for other in 0..<4 where !blocks.contains(other) { try content.flip(at: other * Self.block) }
+        let body = try content.reader(of: 0).part(from: UInt64(start), to: end.map(UInt64.init))
+        #expect(body.length == UInt64(upper - start))
+        for _ in 0..<2 {
+            #expect(try readAll(body) == Array(content.bytes[start..<upper]))
+            try body.rewind()
+        }
+    }
+
     @Test("a change within the skipped bytes is noticed")
     func changedSkippedByte() throws {
         let content = try TestContent(1, size: Self.block + 10, fragmentSize: UInt32(2 * Self.block))

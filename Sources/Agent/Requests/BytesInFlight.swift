@@ -6,6 +6,7 @@ struct BytesInFlight: Sendable {
     private struct Fragment {
         var key: ContentKey
         var length: UInt64
+        var isStream: Bool
         var bytes: UInt64 = 0
         /// The highest value of `bytes` so far. The speed meter has counted these bytes already.
         var most: UInt64 = 0
@@ -15,10 +16,15 @@ struct BytesInFlight: Sendable {
 
     /// Starts counting a fragment.
     ///
-    /// - Parameter length: size of the fragment in bytes.
-    mutating func begin(_ id: RequestID, _ key: ContentKey, of length: UInt64) {
-        fragments[id] = Fragment(key: key, length: length)
+    /// - Parameters:
+    ///   - length: number of bytes to send.
+    ///   - isStream: whether the bytes count as progress already, so that `sum` leaves them out.
+    mutating func begin(_ id: RequestID, _ key: ContentKey, of length: UInt64, isStream: Bool = false) {
+        fragments[id] = Fragment(key: key, length: length, isStream: isStream)
     }
+
+    /// Returns the number of bytes that a request sends; `nil` without a request.
+    func length(of id: RequestID) -> UInt64? { fragments[id]?.length }
 
     /// Updates how many bytes a request has transferred. The number shrinks when the fragment is sent again on
     /// another connection.
@@ -43,6 +49,6 @@ struct BytesInFlight: Sendable {
 
     /// Returns the sum over all fragments of a content.
     func sum(of key: ContentKey) -> UInt64 {
-        fragments.values.reduce(0) { $0 + ($1.key == key ? $1.bytes : 0) }
+        fragments.values.reduce(0) { $0 + ($1.key == key && !$1.isStream ? $1.bytes : 0) }
     }
 }

@@ -14,8 +14,9 @@ final class RequestRunner {
     enum News: Sendable {
         /// A request ended with these events for the upload machine. The owner also passes them to `end`.
         case ended(RequestID, [MachineEvent], wasSending: Bool)
-        /// The peer of the connection acknowledged so many bytes of a fragment. The owner passes this to `reach`.
-        case reached(RequestID, bytes: UInt64)
+        /// The peer of the connection acknowledged so many bytes of a request. The owner passes this to `reach`. The event
+        /// tells the upload machine; `nil` if the protocol counts whole fragments only.
+        case reached(RequestID, bytes: UInt64, MachineEvent?)
         /// The ledger could not be read.
         case ledgerFailed(LedgerError)
     }
@@ -76,14 +77,14 @@ final class RequestRunner {
 
     /// Records the end of a request.
     ///
-    /// - Returns: the size of each fragment that the server acknowledged.
+    /// - Returns: the number of bytes that each acknowledged request sent.
     func end(_ id: RequestID, _ events: [MachineEvent], _ uploads: UploadFacts) -> [Int] {
         requests[id] = nil
         defer { figures.end(id) }
         var sizes: [Int] = []
         for case .acknowledged(let id, let key, let fragment, _, _) in events {
             guard let plan = uploads.plan(of: key) else { continue }
-            let bytes = UInt64(plan.range(of: fragment).count)
+            let bytes = figures.length(of: id) ?? UInt64(plan.range(of: fragment).count)
             sizes.append(Int(bytes))
             figures.acknowledge(bytes, by: id, of: key, at: now)
         }
@@ -197,9 +198,10 @@ final class RequestRunner {
             openFiles.close(key)
             return [.failed(id, key, .source(error))]
         }
-        figures.begin(id, key, of: body.length, at: now)
+        let isStream = parts.remote.traits.inOrder
+        figures.begin(id, key, of: body.length - min(UInt64(skip), body.length), isStream: isStream, at: now)
         let outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body) { [report] bytes in
-            report(.reached(id, bytes: bytes))
+            report(.reached(id, bytes: bytes, isStream ? .passed(id, key, bytes: UInt64(skip) + bytes) : nil))
         }
         start(id, isSending: true) { [remote = parts.remote, clock = parts.clock] in
             let begin = clock.now.monotonic

@@ -18,13 +18,20 @@ struct TransferFigures: Sendable {
     /// Returns the bytes of an upload's fragments in flight that the peer of the connection acknowledged.
     func bytesInFlight(of key: ContentKey) -> UInt64 { bytesInFlight.sum(of: key) }
 
+    /// Returns the number of bytes that a request sends; `nil` without a request.
+    func length(of id: RequestID) -> UInt64? { bytesInFlight.length(of: id) }
+
     // MARK: Measuring
 
     /// Starts measuring a fragment.
     ///
-    /// - Parameter length: size of the fragment in bytes.
-    mutating func begin(_ id: RequestID, _ key: ContentKey, of length: UInt64, at now: MonotonicTime) {
-        bytesInFlight.begin(id, key, of: length)
+    /// - Parameters:
+    ///   - length: number of bytes to send.
+    ///   - isStream: whether the upload machine counts the bytes in flight as progress.
+    mutating func begin(
+        _ id: RequestID, _ key: ContentKey, of length: UInt64, isStream: Bool = false, at now: MonotonicTime
+    ) {
+        bytesInFlight.begin(id, key, of: length, isStream: isStream)
         if speeds[key] == nil { measure(0, of: key, at: now) }
     }
 

@@ -181,8 +181,9 @@ final class StepRunner {
             if wasSending { status.counters.ended(sending: events) }
             for size in requests.end(id, events, core.uploads) { status.counters.acknowledged(bytes: size) }
             return [.uploads(events)]
-        case .requests(.reached(let id, let bytes)):
+        case .requests(.reached(let id, let bytes, let event)):
             guard let key = requests.reach(bytes, by: id) else { return [] }
+            if let event { return [.uploads([event])] }
             reporter.reportProgress(of: core.machine.waiters(of: key), world(core))
         case .requests(.ledgerFailed(let error)): ledgerFailed(error)
         case .thumbnails(.measured(let path, let identity, let facts)):

@@ -64,6 +64,9 @@ public enum MachineEvent: Equatable, Sendable {
     case existing(RequestID, ContentKey, RemoteObject)
     /// The server said how much of the upload it has.
     case resumed(RequestID, ContentKey, ResumePoint)
+    /// So many bytes of a fragment in flight have reached the other end of the connection, those that the server had
+    /// before included (in-order protocols). They count until the server states an offset.
+    case passed(RequestID, ContentKey, bytes: UInt64)
     /// The server acknowledged a fragment. `receipt` is what the protocol must return at the end (S3: the ETag).
     case acknowledged(RequestID, ContentKey, fragment: Int, receipt: String?, took: Duration)
     /// The server answered whether an upload is finished.
@@ -116,7 +119,7 @@ extension MachineEvent {
         case .leave(_, let key), .rename(_, _, let key), .setPaused(_, let key, _), .first(let key), .retry(let key):
             [key]
         case .gather(_, let keys): keys
-        case .registered, .existing, .resumed, .acknowledged, .finished, .removed, .failed, .removalFailed,
+        case .registered, .existing, .resumed, .passed, .acknowledged, .finished, .removed, .failed, .removalFailed,
             .setAllPaused, .commit, .withdrawCommit, .retryCommit, .committed, .commitFailed, .discard, .setSignedOut,
             .tick, .credentialsChanged, .networkChanged, .setLimits, .stop:
             []

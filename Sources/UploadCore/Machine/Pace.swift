@@ -75,6 +75,19 @@ struct Pace: Equatable, Sendable {
         }
     }
 
+    /// Records bytes of a long fragment that continues in its middle after an interruption. Only their rate counts: an
+    /// interruption costs little, and no round trip limits them.
+    mutating func observeStream(_ took: Duration, bytes: Int, sharing: Int) {
+        guard bytes > 0 else { return }
+        let perUnit = took * (Double(Self.unit) / Double(bytes))
+        if perUnit > Self.slow {
+            score = 0
+            narrow(Self.slow / perUnit, sharing: sharing)
+        } else if perUnit < Self.quick, window < Self.start(limits), bytes >= Self.unit * Self.quickOnesToRise {
+            window = min(Self.start(limits), window + max(1, window / 2))
+        }
+    }
+
     /// - Parameter ratio: the longest acceptable time of the fragment, divided by its time.
     private mutating func narrow(_ ratio: Double, sharing: Int) {
         wasSlow = true

@@ -38,8 +38,13 @@ struct Upload: Equatable, Sendable {
     var inFlight: [Int: RequestID] = [:]
     /// The first fragment that may still be unsent.
     var cursor = 0
-    /// The number of bytes of the first missing fragment that the server already has (in-order protocols).
+    /// The number of bytes of the first missing fragment that the server already has (in-order protocols). While the
+    /// fragment is under way, the bytes that the other end of the connection acknowledged count too.
     var partial: UInt32 = 0
+    /// The highest offset that the server stated since the registration (protocols that ask before they resume).
+    var stated: UInt64 = 0
+    /// The highest offset that the upload reached since the registration, stated or not.
+    var farthest: UInt64 = 0
     /// Whether to ask the server how much it has before sending anything.
     var mustResume = false
     /// Whether the server confirmed the content earlier and is only asked whether it still has the content.
@@ -48,6 +53,8 @@ struct Upload: Equatable, Sendable {
     var alone = false
     /// Consecutive failures.
     var failures = 0
+    /// How often the upload was out of step with the server since the server last stated a higher offset.
+    var timesOutOfStep = 0
     /// How often the server forgot the upload in this run.
     var timesForgotten = 0
     /// How often the server answered that assembly is not finished.
@@ -117,6 +124,17 @@ struct Upload: Equatable, Sendable {
         receipts = [:]
         cursor = 0
         partial = 0
+    }
+
+    /// Records how much of the upload the server has by its own statement.
+    ///
+    /// - Returns: whether this is more than the server ever stated before.
+    @discardableResult
+    mutating func recordStatement(_ offset: UInt64) -> Bool {
+        farthest = max(farthest, offset)
+        guard offset > stated else { return false }
+        stated = offset
+        return true
     }
 
     /// The number of bytes that the server acknowledged.

@@ -99,7 +99,8 @@ extension UploadMachine {
             actions.append(.leftToLedger(place.key, upload.waiters.keys.sorted()))
         }
         // The queues must not grow with the number of uploads that ever passed through them.
-        unregistered = PriorityQueue(unregistered.filter { uploads[$0.key] != nil })
+        unregisteredSmall = PriorityQueue(unregisteredSmall.filter { uploads[$0.key] != nil })
+        unregisteredLarge = PriorityQueue(unregisteredLarge.filter { uploads[$0.key] != nil })
         timeouts = PriorityQueue(timeouts.filter { uploads[$0.key] != nil })
     }
 

@@ -101,16 +101,25 @@ extension UploadMachine {
             if given.wasProbe { gates.abandonProbe(.remove, now: now) }
         }
         removals.removeAll { $0 == handle }
+        busyRemovals[handle] = nil
         if !underWay.isEmpty { actions.append(.cancel(underWay.map(\.key))) }
         actions.append(.write(.forgetRemoval(handle, scope)))
     }
 
-    /// Sends removals in batches, one batch at a time. Their gate alone holds them back after a failure.
+    /// Sends removals in batches, one batch at a time. After a failure of the server their gate holds them back; a removal
+    /// that the server can't perform at the moment has a pause of its own.
     mutating func scheduleRemovals(now: Now) {
         guard !removals.isEmpty, mayBegin(.remove, now), isUnderWay(.remove) == 0 else { return }
-        let batch = Array(removals.prefix(traits.batch))
-        removals.removeFirst(batch.count)
+        let batch = Array(
+            removals.lazy.filter { [busyRemovals] in busyRemovals[$0]?.pause == nil }.prefix(traits.batch))
+        if batch.isEmpty { return }
+        removals.removeAll(where: batch.contains)
         actions.append(.remove(begin(.remove, [], removals: batch), batch))
+    }
+
+    /// Ends the pauses of removals that are over.
+    mutating func passRemovalDeadlines(now: Now) {
+        for handle in busyRemovals.keys { _ = busyRemovals[handle]?.passDeadline(now: now) }
     }
 
     // MARK: Answers
@@ -137,12 +146,10 @@ extension UploadMachine {
             fail(request, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
         case .outOfStep(let error), .busyUpload(let error, _):
             let wanted = backoff.pause(askedBy: failure)
-            if request.source == nil {
-                // Removals have no pause of their own.
-                holdBack(request, error, pause: wanted, now: now)
-            } else {
-                succeed(kind)
-                fail(request, error, pause: wanted, now: now)
+            succeed(kind)
+            fail(request, error, pause: wanted, now: now)
+            for handle in request.removals {
+                busyRemovals[handle, default: Errand()].fail(error, pause: wanted, backoff: &backoff, now: now)
             }
         case .signedOut where id <= lastWithOldCredentials:
             if request.wasProbe { gates.abandonProbe(kind, now: now) }
@@ -171,7 +178,10 @@ extension UploadMachine {
     }
 
     private mutating func end(_ request: Request, _ outcome: CommitOutcome) {
-        for handle in request.removals { actions.append(.write(.forgetRemoval(handle, scope))) }
+        for handle in request.removals {
+            busyRemovals[handle] = nil
+            actions.append(.write(.forgetRemoval(handle, scope)))
+        }
         guard let source = request.source, let commit = commits.removeValue(forKey: source)?.commit else { return }
         actions.append(.commitChanged(source))
         actions.append(.commitEnded(sourceID: source, revision: commit.revision, outcome))

@@ -22,10 +22,11 @@ extension UploadMachine {
 
     /// Changes an upload's phase and adds the upload to the queue of that phase.
     mutating func move(_ key: ContentKey, to phase: Upload.Phase) {
-        guard let old = uploads[key]?.phase else { return }
-        count(old, -1)
+        guard let upload = uploads[key] else { return }
+        let old = upload.phase
+        count(upload, -1)
         uploads[key]?.phase = phase
-        count(phase, 1)
+        count(uploads[key], 1)
         if uploads[key]?.holdsSlot == false { leaveSlot(key) }
         enqueue(key)
         wakeGroup(of: key)
@@ -41,10 +42,11 @@ extension UploadMachine {
         }
     }
 
-    /// Counts an upload that enters (1) or leaves (-1) a phase.
-    mutating func count(_ phase: Upload.Phase, _ change: Int) {
-        switch phase {
-        case .ready: readyCount += change
+    /// Counts an upload that enters (1) or leaves (-1) its phase.
+    mutating func count(_ upload: Upload?, _ change: Int) {
+        guard let upload else { return }
+        switch upload.phase {
+        case .ready: ready[isSmall: upload.isSmall] += change
         case .unregistered:
             waitingCount += change
             // The upload may have been one that `shrinkAbove` was raised for.
@@ -58,7 +60,8 @@ extension UploadMachine {
         guard let upload = uploads[key] else { return }
         let place = upload.record.place
         switch upload.phase {
-        case .unregistered: unregistered.insert(place)
+        case .unregistered:
+            if upload.isSmall { unregisteredSmall.insert(place) } else { unregisteredLarge.insert(place) }
         case .ready: if upload.isSmall { readySmall.insert(place) } else { readyLarge.insert(place) }
         case .verifying(let notBefore): deadlines.insert(Deadline(at: notBefore, key: key))
         case .waiting(let until): deadlines.insert(Deadline(at: until, key: key))
@@ -126,6 +129,7 @@ extension UploadMachine {
             }
         }
         passCommitDeadlines(now: now)
+        passRemovalDeadlines(now: now)
         failTimedOut(now: now)
     }
 

@@ -34,6 +34,8 @@ extension UploadMachine {
         upload.mustResume = false
         upload.alone = false
         upload.failures = 0
+        upload.timesOutOfStep = 0
+        (upload.stated, upload.farthest) = (0, 0)
         upload.forgetFragments()
         settle(point, in: &upload)
         uploads[key] = upload
@@ -71,8 +73,15 @@ extension UploadMachine {
         upload.mustResume = false
         let before = upload.acknowledgedBytes
         settle(point, in: &upload)
-        // A server that answers only this question makes no progress.
-        if upload.acknowledgedBytes > before { upload.failures = 0 }
+        if case .offset(let bytes) = point {
+            // A server that answers only this question makes no progress, nor does one that forgets what it acknowledged.
+            if upload.recordStatement(bytes) {
+                (upload.failures, upload.timesOutOfStep) = (0, 0)
+                // The server takes bytes, although the connection broke before it could acknowledge them.
+                succeed(.send)
+            }
+            if before > bytes, before - bytes > Upload.smallSize { losesInterruptedBytes = true }
+        }
         if upload.isVerification, !upload.isComplete {
             actions.append(.write(.forgetConfirmation(key, scope)))
             upload.endVerification()
@@ -110,16 +119,22 @@ extension UploadMachine {
     ) {
         succeed(.send)
         let sharing = isUnderWay(.send)
-        guard answer(id, key, kind: .send) != nil, var upload = uploads[key] else { return }
-        let bytes = upload.record.plan.range(of: fragment).count
-        pace.observe(took, bytes: bytes, sharing: sharing)
+        guard let request = answer(id, key, kind: .send), var upload = uploads[key] else { return }
+        let range = upload.record.plan.range(of: fragment)
+        let sent = range.count - Int(request.skip)
+        if !traits.inOrder || sent <= Pace.unit {
+            pace.observe(took, bytes: sent, sharing: sharing)
+        } else if request.mark.bytes == UInt64(request.skip) {
+            pace.observeStream(took, bytes: sent, sharing: sharing)
+        }
         upload.acknowledged.insert(fragment)
         if let receipt { upload.receipts[fragment] = receipt }
+        upload.turn += UInt64(range.count) - UInt64(upload.partial)
         upload.partial = 0
         upload.failures = 0
         upload.error = nil
-        upload.turn += UInt64(bytes)
         upload.lastProgress = now.monotonic
+        if traits.asksBeforeResuming { upload.recordStatement(range.upperBound) }
         uploads[key] = upload
         actions.append(.write(.fragments(key, upload.page(of: fragment))))
         if upload.isComplete && upload.inFlight.isEmpty {
@@ -129,6 +144,31 @@ extension UploadMachine {
         } else {
             actions.append(.changed(key))
         }
+    }
+
+    /// Counts bytes of a fragment in flight, until the server states an offset.
+    mutating func passed(_ id: RequestID, _ key: ContentKey, _ bytes: UInt64, now: Now) {
+        guard traits.inOrder, traits.asksBeforeResuming, var request = requests[id], let fragment = request.fragment,
+            var upload = uploads[key], upload.inFlight[fragment] == id
+        else { return }
+        let range = upload.record.plan.range(of: fragment)
+        // Only the acknowledgement completes the fragment.
+        let bytes = min(bytes, UInt64(range.count) - 1)
+        if bytes >= request.mark.bytes + UInt64(Pace.unit) {
+            pace.observeStream(
+                now.monotonic - request.mark.at, bytes: Int(bytes - request.mark.bytes), sharing: isUnderWay(.send))
+            request.mark = Mark(at: now.monotonic, bytes: bytes)
+            requests[id] = request
+        }
+        guard bytes != UInt64(upload.partial) else { return }
+        upload.turn += bytes > upload.partial ? bytes - UInt64(upload.partial) : 0
+        upload.partial = UInt32(bytes)
+        if range.lowerBound + bytes > upload.farthest {
+            upload.farthest = range.lowerBound + bytes
+            upload.lastProgress = now.monotonic
+        }
+        uploads[key] = upload
+        actions.append(.changed(key))
     }
 
     mutating func finished(_ id: RequestID, _ key: ContentKey, _ outcome: FinishOutcome, now: Now) {
@@ -241,10 +281,10 @@ extension UploadMachine {
     }
 
     /// Holds back requests of the same kind after an answer that says nothing about the server.
-    mutating func holdBack(_ request: Request, _ error: FileError, pause: Duration? = nil, now: Now) {
+    private mutating func holdBack(_ request: Request, _ error: FileError, now: Now) {
         var backoff = self.backoff
         gates.holdBack(
-            request.kind, error: error, pause: { pause ?? backoff.pause(afterFailures: $0) }, answered: true,
+            request.kind, error: error, pause: { backoff.pause(afterFailures: $0) }, answered: true,
             wasProbe: request.wasProbe, now: now)
         self.backoff = backoff
     }
@@ -282,12 +322,16 @@ extension UploadMachine {
         wait(key, error, pause: pause ?? backoff.pause(afterFailures: failures, atMost: longest), now: now)
     }
 
-    /// Asks the server how much of an upload it has: at once the first time, after a pause if the answer led nowhere.
+    /// Asks the server how much of an upload it has: at once the first time, after growing pauses until the server states
+    /// a higher offset than before. An acknowledgement alone ends no pause: the server may forget what it acknowledged.
     private mutating func askAnew(_ key: ContentKey, _ error: FileError, now: Now) {
-        guard traits.asksBeforeResuming, let upload = uploads[key], upload.failures == 0,
-            upload.record.handle != nil
-        else { return failLater(key, error, now: now) }
-        uploads[key]?.failures = 1
+        guard traits.asksBeforeResuming, let upload = uploads[key], upload.record.handle != nil else {
+            return failLater(key, error, now: now)
+        }
+        uploads[key]?.timesOutOfStep += 1
+        if upload.timesOutOfStep > 0 {
+            return failLater(key, error, pause: backoff.pause(afterFailures: upload.timesOutOfStep), now: now)
+        }
         interrupt(key)
         rest(key, now: now)
     }

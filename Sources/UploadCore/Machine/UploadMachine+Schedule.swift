@@ -8,7 +8,7 @@ extension UploadMachine {
         scheduleQuestions(now: now)
         scheduleCommits(now: now)
         leaveExcessSlots(now: now)
-        yieldTurns()
+        yieldTurns(now: now)
         fillSlots(now: now)
         scheduleFragments(now: now)
         scheduleRegistrations(now: now)
@@ -24,20 +24,21 @@ extension UploadMachine {
     }
 
     mutating func begin(
-        _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, removals: [RemoteHandle] = [],
+        _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, skip: UInt32 = 0,
+        removals: [RemoteHandle] = [],
         source: String? = nil
     ) -> RequestID {
         lastRequest += 1
         let probe = gates.begin(kind)
         requests[lastRequest] = Request(
-            kind: kind, keys: Set(keys), fragment: fragment, wasProbe: probe, wasBatch: keys.count > 1,
-            removals: removals, source: source)
+            kind: kind, keys: Set(keys), fragment: fragment, skip: skip, mark: Mark(at: handledAt, bytes: UInt64(skip)),
+            wasProbe: probe, wasBatch: keys.count > 1, removals: removals, source: source)
         return lastRequest
     }
 
     private mutating func scheduleQuestions(now: Now) {
         while !dueForQuestion.isEmpty, mayBegin(.finish, now), isUnderWay(.finish) < parallelBatches {
-            let batch = takeBatch(.finish, from: \.dueForQuestion, now: now)
+            let batch = takeBatch(.finish, from: [\.dueForQuestion], now: now)
             if batch.isEmpty { return }
             for key in batch {
                 // While the upload waited for its group, it could make no progress.
@@ -50,13 +51,13 @@ extension UploadMachine {
         }
     }
 
-    /// Takes the uploads for the next request of a kind from the queue: a group, a single upload that must go alone, or
-    /// as many of the others as fit, in order.
-    private mutating func takeBatch(
-        _ kind: RequestKind, from queue: WritableKeyPath<UploadMachine, PriorityQueue<QueuePlace>>, now: Now
-    ) -> [ContentKey] {
+    private typealias Queue = WritableKeyPath<UploadMachine, PriorityQueue<QueuePlace>>
+
+    /// Takes the uploads for the next request of a kind from queues: a group, a single upload that must go alone, or as
+    /// many of the others as fit, in order.
+    private mutating func takeBatch(_ kind: RequestKind, from queues: [Queue], now: Now) -> [ContentKey] {
         var batch: [ContentKey] = []
-        while batch.count < traits.batch, let place = self[keyPath: queue].first {
+        while batch.count < traits.batch, let (queue, place) = firstPlace(in: queues) {
             guard let upload = uploads[place.key], isDue(upload, place, for: kind, now: now), !batch.contains(place.key)
             else {
                 _ = self[keyPath: queue].removeFirst()
@@ -77,6 +78,10 @@ extension UploadMachine {
             if upload.alone { return batch }
         }
         return batch
+    }
+
+    private func firstPlace(in queues: [Queue]) -> (Queue, QueuePlace)? {
+        queues.compactMap { queue in self[keyPath: queue].first.map { (queue, $0) } }.min { $0.1 < $1.1 }
     }
 
     /// Whether an entry of a queue is still valid.
@@ -117,9 +122,24 @@ extension UploadMachine {
                 others >= allShares || active.count > pace.window
                     || others + shares(lingering) >= limits.filesInFlight * Upload.wholeSlot
             else { return }
-            if uploads[key]?.phase == .resuming { giveUpRequests(of: key, now: now) }
-            move(key, to: .ready)
+            vacate(key, now: now)
         }
+    }
+
+    /// Takes the slot of an upload. A fragment in flight may still arrive, unless this would take long.
+    private mutating func vacate(_ key: ContentKey, now: Now) {
+        if uploads[key]?.phase == .resuming || sendsForLong(key) { giveUpRequests(of: key, now: now) }
+        move(key, to: .ready)
+    }
+
+    /// Whether an upload is sending much in one request, which may end early, since the upload resumes in the middle of a
+    /// fragment.
+    private func sendsForLong(_ key: ContentKey) -> Bool {
+        guard traits.asksBeforeResuming, traits.inOrder, !losesInterruptedBytes, let upload = uploads[key],
+            let fragment = upload.inFlight.keys.first
+        else { return false }
+        let left = UInt64(upload.record.plan.range(of: fragment).count) - UInt64(upload.partial)
+        return left > Upload.smallSize
     }
 
     /// Gives free slots to uploads in order of arrival. Small and large uploads never take all slots while the other
@@ -189,16 +209,16 @@ extension UploadMachine {
     /// - Returns: false if no fragment can begin now.
     private mutating func scheduleFragment(of key: ContentKey, _ upload: Upload, now: Now) -> Bool {
         guard mayBegin(.send, now), let fragment = uploads[key]?.nextFragment() else { return false }
-        let id = begin(.send, [key], fragment: fragment)
+        let skip = fragment == upload.acknowledged.firstMissing() ? upload.partial : 0
+        let id = begin(.send, [key], fragment: fragment, skip: skip)
         uploads[key]?.inFlight[fragment] = id
         uploads[key]?.started = true
-        let skip = fragment == upload.acknowledged.firstMissing() ? upload.partial : 0
         actions.append(.send(id, key, fragment: fragment, skip: skip))
         return true
     }
 
     /// Takes the slot of an upload that had its turn if one class holds every slot while the other class waits.
-    private mutating func yieldTurns() {
+    private mutating func yieldTurns(now: Now) {
         guard slotIsForSmall == nil, shares(active) >= allShares || active.count >= pace.window else { return }
         let classes = Set(active.compactMap { uploads[$0]?.isSmall })
         guard classes.count == 1, let held = classes.first else { return }
@@ -207,15 +227,20 @@ extension UploadMachine {
         let otherWaits = held ? freshest(&readyLarge) != nil : freshest(&readySmall) != nil
         guard otherWaits, let key = active.first(where: { (uploads[$0]?.turn ?? 0) >= turn }) else { return }
         slotIsForSmall = !held
-        move(key, to: .ready)
+        vacate(key, now: now)
     }
 
+    /// Registers uploads ahead of free slots. Small and large uploads count apart, so that neither class keeps the other
+    /// from being ready for its turn.
     private mutating func scheduleRegistrations(now: Now) {
         let ahead = max(traits.lookahead, limits.filesInFlight)
         while mayBegin(.register, now) {
             let underWay = isUnderWay(.register)
-            guard readyCount + underWay < ahead, underWay < parallelBatches else { return }
-            let batch = takeBatch(.register, from: \.unregistered, now: now)
+            guard underWay < parallelBatches else { return }
+            var queues: [Queue] = []
+            if ready[isSmall: true] + underWay < ahead { queues.append(\.unregisteredSmall) }
+            if ready[isSmall: false] + underWay < ahead { queues.append(\.unregisteredLarge) }
+            let batch = takeBatch(.register, from: queues, now: now)
             if batch.isEmpty { return }
             for key in batch {
                 if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }

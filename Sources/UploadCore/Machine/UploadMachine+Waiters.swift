@@ -65,7 +65,7 @@ extension UploadMachine {
     /// Adds an upload in the phase `unregistered`.
     mutating func insert(_ upload: Upload) {
         uploads[upload.key] = upload
-        count(upload.phase, 1)
+        count(upload, 1)
         forgotten.remove(upload.key)
     }
 
@@ -161,7 +161,7 @@ extension UploadMachine {
     /// Removes an upload from all queues and from the ledger.
     mutating func forget(_ key: ContentKey) {
         leaveSlot(key)
-        if let phase = uploads[key]?.phase { count(phase, -1) }
+        count(uploads[key], -1)
         uploads[key] = nil
         forgotten.insert(key)
         wakeGroup(of: key)

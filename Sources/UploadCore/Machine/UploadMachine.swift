@@ -29,6 +29,10 @@ public struct UploadMachine: Sendable {
         /// The uploads without an answer so far.
         var keys: Set<ContentKey>
         var fragment: Int?
+        /// The bytes of the fragment that the server had before the request.
+        var skip: UInt32 = 0
+        /// The last point of a long fragment at which its rate was measured.
+        var mark: Mark
         var wasProbe: Bool
         /// Whether the request was about several uploads. A refusal may then concern any of them.
         var wasBatch: Bool
@@ -36,6 +40,24 @@ public struct UploadMachine: Sendable {
         var removals: [RemoteHandle] = []
         /// The source to commit (`commit` only).
         var source: String?
+    }
+
+    /// How far a fragment was at a time.
+    struct Mark: Equatable, Sendable {
+        var at: MonotonicTime
+        /// The bytes of the fragment that the other end of the connection had.
+        var bytes: UInt64
+    }
+
+    /// A number of small and of large uploads.
+    struct ClassCounts: Equatable, Sendable {
+        private var small = 0
+        private var large = 0
+
+        subscript(isSmall isSmall: Bool) -> Int {
+            get { isSmall ? small : large }
+            set { if isSmall { small = newValue } else { large = newValue } }
+        }
     }
 
     /// A time at which to check an upload. Stale once the upload's phase changes.
@@ -66,7 +88,8 @@ public struct UploadMachine: Sendable {
     var gates = Gates()
     var uploads: [ContentKey: Upload] = [:]
     var requests: [RequestID: Request] = [:]
-    var unregistered = PriorityQueue<QueuePlace>()
+    var unregisteredSmall = PriorityQueue<QueuePlace>()
+    var unregisteredLarge = PriorityQueue<QueuePlace>()
     var readySmall = PriorityQueue<QueuePlace>()
     var readyLarge = PriorityQueue<QueuePlace>()
     var deadlines = PriorityQueue<Deadline>()
@@ -79,8 +102,11 @@ public struct UploadMachine: Sendable {
     var lingering: Set<ContentKey> = []
     /// Whether the next free slot is for a small or a large upload, because an upload of the other class yielded it.
     var slotIsForSmall: Bool?
-    /// The number of uploads with an id and without a slot.
-    var readyCount = 0
+    /// Whether a broken connection has cost an upload many bytes in this run. Some servers, and proxies that buffer
+    /// requests, drop all that arrived of an incomplete request. Then no request ends early in favour of other uploads.
+    var losesInterruptedBytes = false
+    /// The numbers of uploads with an id and without a slot.
+    var ready = ClassCounts()
     /// The number of uploads that wait for their registration.
     var waitingCount = 0
     /// The number of waiting uploads above which the machine leaves some to the ledger.
@@ -91,6 +117,8 @@ public struct UploadMachine: Sendable {
     var backlogRetry: MonotonicTime?
     /// Ids to delete on the server.
     var removals: [RemoteHandle] = []
+    /// The removals that the server could not perform, although it is not in trouble.
+    var busyRemovals: [RemoteHandle: Errand] = [:]
     var groups = UploadGroups()
     /// Pending commits by source id.
     var commits: [String: PendingCommit] = [:]
@@ -213,7 +241,8 @@ public struct UploadMachine: Sendable {
         // Includes gates whose time passed after the last `handle`, since no event has used them yet.
         let gate = gates.nextDeadline(after: min(now, handledAt))
         let commit = commits.values.compactMap(\.errand.pause?.until).min()
-        return [gate, deadlines.first?.at, timeout, commit, backlogRetry].compactMap(\.self).min()
+        let removal = busyRemovals.values.compactMap(\.pause?.until).min()
+        return [gate, deadlines.first?.at, timeout, commit, removal, backlogRetry].compactMap(\.self).min()
     }
 
     private mutating func take(_ event: MachineEvent, now: Now) {
@@ -231,6 +260,7 @@ public struct UploadMachine: Sendable {
             registered(id, key, handle, point, now: now)
         case .existing(let id, let key, let remote): existing(id, key, remote, now: now)
         case .resumed(let id, let key, let point): resumed(id, key, point, now: now)
+        case .passed(let id, let key, let bytes): passed(id, key, bytes, now: now)
         case .acknowledged(let id, let key, let fragment, let receipt, let took):
             acknowledged(id, key, fragment, receipt: receipt, took: took, now: now)
         case .finished(let id, let key, let outcome): finished(id, key, outcome, now: now)
@@ -280,6 +310,7 @@ public struct UploadMachine: Sendable {
     mutating func hurry(now: Now) {
         gates.hurry(now: now)
         hurryCommits()
+        busyRemovals = [:]
         for key in uploads.keys.sorted() {
             if case .waiting = uploads[key]?.phase {
                 uploads[key]?.failures = 0

@@ -36,6 +36,14 @@ struct BytesInFlightTests {
         #expect(bytes.sum(of: one) == 100)
     }
 
+    @Test("are no part of the sum if the upload machine counts them as progress")
+    func stream() {
+        var bytes = BytesInFlight()
+        bytes.begin(1, one, of: 100, isStream: true)
+        #expect(bytes.reach(40, by: 1)?.gain == 40)
+        #expect(bytes.sum(of: one) == 0 && bytes.length(of: 1) == 100)
+    }
+
     @Test("start over when a fragment is resent, and are not measured twice")
     func again() {
         var bytes = BytesInFlight()

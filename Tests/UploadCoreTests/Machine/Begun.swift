@@ -110,6 +110,8 @@ extension RelativePath: ExpressibleByStringLiteral {
 extension RemoteTraits {
     static let fileSection = RemoteTraits(batch: 50, lookahead: 50)
     static let tus = RemoteTraits(batch: 1, inOrder: true, asksBeforeResuming: true)
+    /// Like tus with requests that send many blocks of 512 KiB.
+    static let stream = RemoteTraits(batch: 1, inOrder: true, asksBeforeResuming: true, fragmentSize: 16 << 20)
     static let s3 = RemoteTraits(batch: 1, asksAfterRestart: true, fragmentSize: 5 << 20, maximumFragments: 10_000)
 }
 

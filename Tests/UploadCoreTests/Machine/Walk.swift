@@ -153,9 +153,16 @@ struct Walk: RandomWalk {
 
     private mutating func answerOne() {
         guard !sent.isEmpty else { return commitOne() }
-        let (request, names, plans) = sent.remove(at: Int.random(in: 0..<sent.count, using: &random))
+        let index = Int.random(in: 0..<sent.count, using: &random)
+        if sent[index].request.kind == .send, random.oneIn(3) { return passBytes(of: sent[index].request) }
+        let (request, names, plans) = sent.remove(at: index)
         let waiters = request.keys.first.map { Array(machine.waiters(of: $0)).sorted() } ?? []
         tell(server.take(request, names: names, plans: plans, waiters: waiters, random: &random))
+    }
+
+    private mutating func passBytes(of request: Begun) {
+        let most = UInt64(traits.fragmentSize) + 1000
+        tell([.passed(request.id, request.keys[0], bytes: UInt64.random(in: 0...most, using: &random))])
     }
 
     mutating func pass(_ duration: Duration) {

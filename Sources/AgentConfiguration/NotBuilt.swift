@@ -16,9 +16,6 @@ extension Configuration {
 
     /// The refusal for an unsupported setting that must not be ignored silently; `nil` if there is none.
     var notBuiltRefusal: String? {
-        if remote.protocol == .tus {
-            return "remote.protocol = \"\(remote.protocol.rawValue)\" is not built yet; use \"filesection\""
-        }
         if media.stripLocation {
             return "media.strip_location = true is not built yet, and locations must not be sent against your wish; "
                 + "set it to false to send files as they are"

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Transport
+import URLs
 import UploadCore
 
 extension RemoteFailure {
@@ -12,6 +13,30 @@ extension RemoteFailure {
         return .temporary(
             FileError(code: "captive_portal", message: message, retryable: true), retryAfter: retryAfter, outlook: .away
         )
+    }
+
+    /// A refusal from a proxy or another web server in place of the upload server, so that the refusal says nothing
+    /// about the file.
+    static func foreign(
+        _ endpoint: String, _ reply: HTTPReply, _ retryAfter: Duration?, hidingToken: (String) -> String
+    ) -> RemoteFailure {
+        let line = WebPage.firstLine(of: reply).map { " \"\(hidingToken($0).prefix(200))\"" } ?? ""
+        let message =
+            "\(endpoint): another server answered \(reply.status)\(line), not the upload server; "
+            + "correct scheme, host, port and path in remote.url, or check the proxy"
+        return .temporary(
+            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+    }
+
+    /// A redirect, which is never followed: the token would go to any host named in the reply.
+    static func redirected(_ endpoint: String, _ reply: HTTPReply, hidingToken: (String) -> String) -> RemoteFailure {
+        // Omits the query, which may hold a portal's data about this machine.
+        let place =
+            reply.headers.first(.location).map { " to \(hidingToken(WebURL.withoutQuery($0)).prefix(200))" } ?? ""
+        let message =
+            "\(endpoint): the server redirects\(place) (\(reply.status)), and the agent never follows redirects; "
+            + "log in to the network if this is its captive portal, otherwise correct remote.url"
+        return .temporary(FileError(code: "redirected", message: message, retryable: true), outlook: .away)
     }
 
     /// Classifies the error of a request without a reply, for every protocol over HTTP.

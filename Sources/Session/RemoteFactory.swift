@@ -26,7 +26,10 @@ package struct RemoteFactory: Sendable {
             S3Options(settings).map {
                 S3Remote($0, account: account, transport: transport, credentials: credentials)
             }
-        case .tus: nil
+        case .tus:
+            TusRemote(
+                url: settings.writtenURL, account: account, maximumPatch: settings.maxPatch, transport: transport,
+                authorizer: BearerAuthorizer(credentials, url: settings.url))
         }
     }
 
@@ -37,11 +40,15 @@ package struct RemoteFactory: Sendable {
     ) -> (any RemoteExaminer)? {
         switch settings.protocol {
         case .s3: S3Options(settings).map { S3Examiner($0, transport: transport, credentials: credentials) }
-        case .filesection, .tus: nil
+        case .tus:
+            TusExaminer(
+                url: settings.writtenURL, transport: transport,
+                authorizer: BearerAuthorizer(credentials, url: settings.url))
+        case .filesection: nil
         }
     }
 
-    /// The examination of the server; nil for a protocol that is not built yet.
+    /// The examination of a fileSection server; nil for other protocols, which have an `examiner`.
     package var probe: (any RemoteProbe)? {
         switch settings.protocol {
         case .filesection: FileSectionProbe(url: settings.url)

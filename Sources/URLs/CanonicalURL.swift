@@ -62,49 +62,9 @@ package struct CanonicalURL: Equatable, Sendable {
         return (host, port == standardPort ? nil : port)
     }
 
-    // MARK: Redirects
-
     /// Resolves a `Location` (RFC 3986, section 5.2); nil if the result is no http or https URL.
     package func following(_ location: String) -> CanonicalURL? {
-        let reference = location.prefix { $0 != "#" }
-        if let colon = reference.firstIndex(of: ":"), Self.isScheme(reference[..<colon]) {
-            return try? CanonicalURL(String(reference))
-        }
-        if reference.isEmpty { return self }
-        let path = text.dropFirst(origin.count).prefix { $0 != "?" }
-        let target: String
-        if reference.hasPrefix("//") {
-            target = scheme + reference
-        } else if reference.hasPrefix("/") {
-            target = origin + reference
-        } else if reference.hasPrefix("?") {
-            target = origin + path + reference
-        } else {
-            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
-            let merged = Self.withoutDots(folder + reference.prefix { $0 != "?" })
-            target = origin + merged + reference.drop { $0 != "?" }
-        }
-        return try? CanonicalURL(target)
-    }
-
-    private var origin: String { "\(scheme)//\(host)\(port.map { ":\($0)" } ?? "")" }
-
-    /// RFC 3986, section 3.1.
-    private static func isScheme(_ text: Substring) -> Bool {
-        guard let first = text.first, first.isASCII, first.isLetter else { return false }
-        return text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-.".contains($0)) }
-    }
-
-    /// RFC 3986, section 5.2.4.
-    private static func withoutDots(_ path: Substring) -> String {
-        var parts: [Substring] = []
-        let all = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
-        for (index, part) in all.enumerated() {
-            let isDots = part == "." || part == ".."
-            if part == ".." { _ = parts.popLast() }
-            if !isDots { parts.append(part) } else if index == all.count - 1 { parts.append("") }
-        }
-        return "/" + parts.joined(separator: "/")
+        try? CanonicalURL(WebURL.target(of: location, from: text))
     }
 }
 

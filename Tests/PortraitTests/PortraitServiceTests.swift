@@ -363,7 +363,7 @@ struct PortraitServiceTests {
         let other = stage.service(hasRemote: false)
         other.handle(.dropped(try stage.drop("b.jpg", "B"), stage.arrive()))
         try await expect("b.jpg", .failed)
-        #expect(stage.report("b.jpg")?.error?.code == "no_portrait")
+        #expect(stage.report("b.jpg")?.error?.code == "not_supported")
         await other.stop()
     }
 

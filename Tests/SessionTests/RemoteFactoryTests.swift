@@ -16,7 +16,9 @@ struct RemoteFactoryTests {
         func credential() async -> Credential? { nil }
     }
 
-    @Test("makes remote and probe of the configured server, and neither for a protocol that is not built yet")
+    @Test(
+        "makes the remote of the configured server and what examines it, and neither for a protocol that is not built yet"
+    )
     func protocols() throws {
         for kind in Configuration.RemoteProtocol.allCases {
             var configuration = Configuration.Remote()
@@ -24,11 +26,13 @@ struct RemoteFactoryTests {
             configuration.url = "https://host/base"
             let factory = RemoteFactory(configuration)
             let remote = factory.remote(account: "ann", transport: NoTransport(), credentials: NoToken())
-            #expect((remote != nil) == (factory.probe != nil))
+            let examiner = factory.examiner(account: "ann", transport: NoTransport(), credentials: NoToken())
+            #expect((remote != nil) == (factory.probe != nil || examiner != nil))
             guard let remote else { continue }
             #expect(remote.scope.protocolName == kind.rawValue)
             #expect(remote.scope.server == "https://host/base" && remote.scope.account == "ann")
-            #expect(factory.probe?.question.url.hasPrefix("https://host/base/") == true)
+            #expect(kind != .tus || remote.traits.inOrder)
+            #expect(factory.probe?.question.url.hasPrefix("https://host/base/") != false)
         }
     }
 }

@@ -2,7 +2,6 @@ import FoundationEssentials
 import HTTPTypes
 import Synchronization
 import Transport
-import URLs
 import UploadCore
 
 /// Judges a reply of the fileSection protocol: first the HTTP status, then, for 2xx, the `code` in the body.
@@ -146,36 +145,16 @@ struct ReplyJudge {
         case .unknown where subject == .knownIDs: return .forgotten
         case .unknown: return wrongURL
         case .wrongMethod where subject == .noID: return wrongURL
-        case .redirect: return redirected(reply)
+        case .redirect: return .redirected(endpoint, reply, hidingToken: hidingToken)
         case .loginRequired:
             return .portal(endpoint, "the network requires a login (511)", retryAfter: retryAfter)
         case .wrongMethod, .refused:
-            if envelope == nil, !WebPage.isBlank(reply) { return foreign(reply, retryAfter) }
+            if envelope == nil, !WebPage.isBlank(reply) {
+                return .foreign(endpoint, reply, retryAfter, hidingToken: hidingToken)
+            }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
         default: return meaning.failure(message, retryAfter: retryAfter) ?? badReply("unexpected status \(status)")
         }
-    }
-
-    /// A refusal from a proxy or another web server in place of the upload server, so that the refusal says nothing
-    /// about the file.
-    private func foreign(_ reply: HTTPReply, _ retryAfter: Duration?) -> RemoteFailure {
-        let line = WebPage.firstLine(of: reply).map { " \"\(hidingToken($0).prefix(200))\"" } ?? ""
-        let message =
-            "\(endpoint): another server answered \(reply.status)\(line), not the upload server; "
-            + "correct scheme, host, port and path in remote.url, or check the proxy"
-        return .temporary(
-            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
-    }
-
-    /// A redirect, which is never followed: the token would go to any host named in the reply.
-    private func redirected(_ reply: HTTPReply) -> RemoteFailure {
-        // Omits the query, which may hold a portal's data about this machine.
-        let place =
-            reply.headers.first(.location).map { " to \(hidingToken(WebURL.withoutQuery($0)).prefix(200))" } ?? ""
-        let message =
-            "\(endpoint): the server redirects\(place) (\(reply.status)), and the agent never follows redirects; "
-            + "log in to the network if this is its captive portal, otherwise correct remote.url"
-        return .temporary(FileError(code: "redirected", message: message, retryable: true), outlook: .away)
     }
 
     /// Whether a 403 concerns one file instead of the account: its data names exactly one id.

@@ -164,7 +164,8 @@ public struct S3KeyTemplate: Hashable, Sendable {
         }
     }
 
-    private static func fileExtension(_ values: Values) -> String {
+    /// Returns the extension of a content with its dot, as in `{ext}`; empty if there is none.
+    public static func fileExtension(_ values: Values) -> String {
         if values.type.kind != .other { return "." + MediaSignatures.fileExtension(for: values.type) }
         let name = values.path.name
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex else { return "" }

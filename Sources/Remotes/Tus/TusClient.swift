@@ -1,0 +1,163 @@
+import HTTPTypes
+import Transport
+import URLs
+import UploadCore
+
+/// The requests of the tus protocol, and what their replies mean.
+struct TusClient: Sendable {
+    /// The end of a PATCH.
+    enum PatchOutcome {
+        case acknowledged
+        /// The server refuses a body of this size. The failure applies if no smaller body is possible.
+        case tooLarge(RemoteFailure)
+    }
+
+    /// Time limits of requests without a body. A server may keep a HEAD waiting behind a stalled PATCH of the same upload.
+    private static let timeouts = TransportRequest.Timeouts(
+        connect: .seconds(30), stall: .seconds(30), reply: .seconds(60))
+
+    let address: TusAddress
+    let transport: any HTTPTransport
+    private let authorizer: any Authorizer
+    private let origin: WebOrigin?
+
+    /// - Parameter url: the URL that creates uploads, as configured.
+    init(url: String, transport: any HTTPTransport, authorizer: any Authorizer) {
+        address = TusAddress(url)
+        self.transport = transport
+        self.authorizer = authorizer
+        origin = WebOrigin(address.url)
+    }
+
+    // MARK: Requests
+
+    /// `OPTIONS`: what the server offers. A server that does not answer this is assumed to offer what every server must.
+    func discover() async -> Result<TusOffer, RemoteFailure> {
+        do throws(RemoteFailure) {
+            var judge = TusJudge(method: "OPTIONS", subject: .creation)
+            let reply: HTTPReply
+            switch try await answer(
+                to: TransportRequest(method: .options, url: address.url, timeouts: Self.timeouts), &judge)
+            {
+            case .success(let answer): reply = answer
+            case .failure(.replyTimeout): return .success(.unknown)
+            case .failure(let error): throw judge.failure(error)
+            }
+            guard (200...299).contains(reply.status), let offer = TusOffer(reply.headers) else {
+                return .success(.unknown)
+            }
+            if !offer.speaksOurVersion { throw judge.wrongVersion(reply) }
+            return .success(offer)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// `POST`: creates an upload.
+    ///
+    /// - Returns: the URL of the upload.
+    func create(_ upload: UploadDescription) async throws(RemoteFailure) -> String {
+        var judge = TusJudge(method: "POST", subject: .creation)
+        let url = address.creationURL(for: upload)
+        var request = TransportRequest(method: .post, url: url)
+        judge.add("Upload-Length", "\(upload.plan.size)", to: &request)
+        judge.add("Upload-Metadata", TusMetadata.text(for: upload), to: &request)
+        let reply = try await exchange(request, &judge)
+        try judge.accept(reply)
+        guard let location = reply.headers.first(.location) else { throw judge.badReply(reply, "it has no Location") }
+        guard let place = WebURL.resolving(location, against: url) else {
+            throw judge.badReply(reply, "its Location is no URL")
+        }
+        // The upload's requests carry credentials, and the file is for this server only.
+        guard WebOrigin(place) == origin else { throw judge.foreignPlace(place) }
+        return place
+    }
+
+    /// `HEAD`: how many bytes of an upload the server has.
+    ///
+    /// - Returns: nil if the server knows the upload and states no offset.
+    func offset(of upload: RemoteUpload) async throws(RemoteFailure) -> UInt64? {
+        var judge = TusJudge(method: "HEAD", subject: .upload)
+        let request = TransportRequest(method: .head, url: upload.handle.id, timeouts: Self.timeouts)
+        let reply: HTTPReply
+        switch try await answer(to: request, &judge) {
+        case .success(let answer): reply = answer
+        case .failure(.replyTimeout(let message)):
+            // The server may be busy with an earlier PATCH of this upload. Says nothing about other uploads.
+            throw .busyUpload(FileError(code: "reply_timeout", message: "HEAD: \(message)", retryable: true))
+        case .failure(let error): throw judge.failure(error)
+        }
+        try judge.accept(reply)
+        if let length = reply.number("Upload-Length"), length != upload.plan.size { throw .forgotten }
+        let offset = reply.number("Upload-Offset")
+        if let offset, offset > upload.plan.size { throw .forgotten }
+        return offset
+    }
+
+    /// `PATCH`: sends a part of a fragment.
+    ///
+    /// - Parameter part: the offsets of the part within the fragment.
+    func patch(
+        _ fragment: OutgoingFragment, _ part: Range<UInt64>, checksum: TusChecksum?
+    ) async throws(RemoteFailure) -> PatchOutcome {
+        var judge = TusJudge(method: "PATCH", subject: .upload)
+        let base = fragment.upload.plan.range(of: fragment.index).lowerBound
+        var request = TransportRequest(
+            method: .patch, url: fragment.upload.handle.id, headers: [.contentType: "application/offset+octet-stream"],
+            body: .stream(fragment.body.part(from: part.lowerBound, to: part.upperBound)))
+        judge.add("Upload-Offset", "\(base + part.lowerBound)", to: &request)
+        if let checksum { judge.add("Upload-Checksum", checksum.text, to: &request) }
+        if let onProgress = fragment.onProgress {
+            let before = part.lowerBound - min(UInt64(fragment.skip), part.lowerBound)
+            request.onProgress = { onProgress(before + $0) }
+        }
+        let reply = try await exchange(request, &judge)
+        if reply.status == 413 { return .tooLarge(judge.failure(of: reply)) }
+        try judge.accept(reply)
+        let expected = base + part.upperBound
+        switch reply.number("Upload-Offset") {
+        case expected: return .acknowledged
+        case let offset?: throw judge.outOfStep("the server has \(offset) bytes after byte \(expected) was sent")
+        case nil where WebPage.isBody(of: reply): throw judge.badReply(reply, "it has no Upload-Offset")
+        case nil: throw judge.outOfStep("the reply has no Upload-Offset")
+        }
+    }
+
+    /// `DELETE`: removes an upload. A server that refuses to delete lets the upload expire.
+    func terminate(_ place: String) async throws(RemoteFailure) {
+        var judge = TusJudge(method: "DELETE", subject: .upload)
+        let reply = try await exchange(
+            TransportRequest(method: .delete, url: place, timeouts: Self.timeouts), &judge)
+        // The server knows the account, and does not let it delete.
+        if reply.status == 403 { return }
+        do {
+            try judge.accept(reply)
+        } catch RemoteFailure.forgotten {}
+    }
+
+    // MARK: Sending
+
+    private func exchange(
+        _ request: TransportRequest, _ judge: inout TusJudge
+    ) async throws(RemoteFailure) -> HTTPReply {
+        switch try await answer(to: request, &judge) {
+        case .success(let reply): return reply
+        case .failure(let error): throw judge.failure(error)
+        }
+    }
+
+    /// - Parameter judge: learns the token sent, to hide it in texts of the reply.
+    private func answer(
+        to request: TransportRequest, _ judge: inout TusJudge
+    ) async throws(RemoteFailure) -> Result<HTTPReply, TransportError> {
+        var request = request
+        // A server ignores the field in OPTIONS, and clients should not send it there.
+        if request.method != .options { judge.add("Tus-Resumable", TusRemote.version, to: &request) }
+        judge.mask = try await authorizer.authorize(&request, payload: nil)
+        do {
+            return .success(try await transport.send(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import HTTPTypes
+
+/// What a tus server says about itself in the reply to OPTIONS.
+struct TusOffer: Equatable, Sendable {
+    /// A server that says nothing.
+    static let unknown = TusOffer()
+
+    /// The versions of the protocol (`Tus-Version`), preferred first.
+    private(set) var versions: [String] = []
+    /// The extensions (`Tus-Extension`); nil if the server does not say.
+    private(set) var extensions: Set<String>?
+    /// The largest upload in bytes (`Tus-Max-Size`); nil for no limit.
+    private(set) var maximumSize: UInt64?
+    /// The algorithms of the extension `checksum` (`Tus-Checksum-Algorithm`).
+    private(set) var checksums: Set<String> = []
+
+    private init() {}
+
+    /// Reads the header of a reply; nil if no field is about tus.
+    init?(_ headers: HTTPFields) {
+        func list(_ name: String) -> [String]? {
+            headers.value(of: name).map {
+                $0.lowercased().filter { $0 != " " && $0 != "\t" }.split(separator: ",").map(String.init)
+            }
+        }
+        guard headers.contains(where: { $0.name.canonicalName.hasPrefix("tus-") }) else { return nil }
+        versions = list("Tus-Version") ?? []
+        extensions = list("Tus-Extension").map(Set.init)
+        // Some servers write 0 for "no limit".
+        maximumSize = headers.value(of: "Tus-Max-Size").flatMap { UInt64($0) }.flatMap { $0 == 0 ? nil : $0 }
+        if extensions?.contains("checksum") == true { checksums = Set(list("Tus-Checksum-Algorithm") ?? []) }
+    }
+
+    /// Whether the server may speak version 1.0.0. Not every server lists its versions.
+    var speaksOurVersion: Bool { versions.isEmpty || versions.contains(TusRemote.version) }
+
+    /// Whether the server may delete unfinished uploads.
+    var terminates: Bool { extensions?.contains("termination") ?? true }
+}

@@ -1,0 +1,199 @@
+import HTTPTypes
+import Synchronization
+public import Transport
+import URLs
+public import UploadCore
+
+/// The resumable upload protocol tus 1.0 (https://tus.io/protocols/resumable-upload).
+///
+/// `register` creates an upload (POST), `resume` asks for its offset (HEAD), `send` streams a fragment into it (PATCH). The
+/// handle's id is the URL of the upload. The remote keeps two facts in memory: what the server offers, and the largest
+/// PATCH that the server takes. A server that refuses a PATCH as too large (413) gets smaller ones, so one `send` may need
+/// several.
+///
+/// Creation never carries bytes of the file (extension `creation-with-upload`): if its reply were lost, the agent could
+/// not find the upload again, and the server would get a second copy of a small file.
+public final class TusRemote: Remote {
+    /// The version of the protocol.
+    static let version = "1.0.0"
+    /// The largest body of one PATCH without a limit of the configuration.
+    static let largestPatch: UInt64 = 2 << 30
+    /// The receipt of the last fragment: the server stated the full length as its offset. Some servers know a finished
+    /// upload no more, so `finish` must not ask them.
+    static let completeReceipt = "complete"
+
+    /// See ``traits(maximumPatch:)``.
+    public let traits: RemoteTraits
+    /// The URL that creates uploads, and the account.
+    public let scope: RemoteScope
+    /// The transport's thread.
+    public var executor: (any TaskExecutor)? { client.transport.executor }
+
+    private let client: TusClient
+    /// The largest PATCH that the server takes; nil for no limit.
+    private let maximumPatch: Mutex<UInt64?>
+    private let discovery = Mutex<Discovery?>(nil)
+
+    private typealias Discovery = Task<Result<TusOffer, RemoteFailure>, Never>
+
+    /// Creates a remote for one server and account.
+    ///
+    /// - Parameters:
+    ///   - url: the URL that creates uploads, as configured.
+    ///   - account: the owner of the uploads; part of the scope.
+    ///   - maximumPatch: the largest body of one PATCH in bytes; nil for no limit.
+    ///   - transport: sends the requests.
+    ///   - authorizer: adds the token to each request.
+    public init(
+        url: String, account: String, maximumPatch: UInt64? = nil, transport: any HTTPTransport,
+        authorizer: any Authorizer
+    ) {
+        traits = Self.traits(maximumPatch: maximumPatch)
+        scope = RemoteScope(protocolName: "tus", server: url, account: account)
+        client = TusClient(url: url, transport: transport, authorizer: authorizer)
+        self.maximumPatch = Mutex(maximumPatch)
+    }
+
+    /// Returns the protocol's traits: one upload a request, fragments in order, each as large as one PATCH may be.
+    ///
+    /// - Parameter maximumPatch: the largest body of one PATCH in bytes; nil for no limit.
+    public static func traits(maximumPatch: UInt64?) -> RemoteTraits {
+        let most = min(maximumPatch ?? largestPatch, largestPatch)
+        let block = UInt64(ContentSeal.blockSize)
+        let size = max(most / block, 1) * block
+        return RemoteTraits(batch: 1, inOrder: true, asksBeforeResuming: true, fragmentSize: UInt32(size))
+    }
+
+    // MARK: Calls
+
+    /// `POST` to the configured URL for each upload.
+    public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
+        var results: [Result<Registration, RemoteFailure>] = []
+        for upload in uploads {
+            do throws(RemoteFailure) {
+                results.append(.success(.registered(RemoteHandle(id: try await create(upload)), .asRecorded)))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    /// `HEAD`. No request if the server already stated the full length.
+    public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
+        if upload.isStatedComplete { return .asRecorded }
+        guard let offset = try await client.offset(of: upload) else {
+            throw .outOfStep(
+                FileError(code: "bad_reply", message: "HEAD: bad reply: it has no Upload-Offset", retryable: true))
+        }
+        return .offset(offset)
+    }
+
+    /// `PATCH`; several if the server takes no larger ones.
+    public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
+        let range = fragment.upload.plan.range(of: fragment.index)
+        let length = UInt64(range.count)
+        var start = UInt64(fragment.skip)
+        while start < length {
+            let end = endOfPatch(from: start, of: length)
+            let reply = try await client.patch(fragment, start..<end, checksum: checksum(of: fragment, start..<end))
+            switch reply {
+            case .acknowledged: start = end
+            case .tooLarge(let failure): try takeLess(than: end - start, failure)
+            }
+        }
+        return range.upperBound == fragment.upload.plan.size ? Self.completeReceipt : nil
+    }
+
+    /// `HEAD` for an upload whose last acknowledgement was lost, or that an earlier run sent. Otherwise no request.
+    public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
+        var results: [Result<FinishOutcome, RemoteFailure>] = []
+        for upload in uploads {
+            do throws(RemoteFailure) {
+                if !upload.isStatedComplete { try await checkIsComplete(upload) }
+                results.append(.success(.confirmed(RemoteObject(id: upload.handle.id, url: nil))))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    /// `DELETE` for each upload, unless the server does not offer the extension `termination`.
+    public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
+        if case .success(let offer) = await discovery.withLock({ $0 })?.value, !offer.terminates { return }
+        for handle in handles { try await client.terminate(handle.id) }
+    }
+
+    // MARK: Parts
+
+    private func create(_ upload: UploadDescription) async throws(RemoteFailure) -> String {
+        let offer = try await offer()
+        if let most = offer.maximumSize, upload.plan.size > most {
+            let message =
+                "the server takes files of at most \(most) bytes (Tus-Max-Size), and this file has \(upload.plan.size); "
+                + "raise the limit of the server, then run `outbox retry`"
+            throw .permanent(FileError(code: "refused", message: message, retryable: false))
+        }
+        return try await client.create(upload)
+    }
+
+    private func checkIsComplete(_ upload: RemoteUpload) async throws(RemoteFailure) {
+        // Some servers answer for a finished upload without an offset (204).
+        guard let offset = try await client.offset(of: upload), offset < upload.plan.size else { return }
+        let message = "HEAD: the server has \(offset) of \(upload.plan.size) bytes of an upload that it acknowledged"
+        throw .outOfStep(FileError(code: "out_of_step", message: message, retryable: true))
+    }
+
+    /// Asks the server once what it offers. All creations wait for the answer.
+    private func offer() async throws(RemoteFailure) -> TusOffer {
+        let asking = discovery.withLock { discovery in
+            if let discovery { return discovery }
+            let new = Discovery(executorPreference: executor) { [client] in await client.discover() }
+            discovery = new
+            return new
+        }
+        switch await asking.value {
+        case .success(let offer): return offer
+        case .failure(let failure):
+            discovery.withLock { if $0 == asking { $0 = nil } }
+            throw failure
+        }
+    }
+
+    /// Returns the checksum of a part of a fragment, if the server takes one of this kind and the part is either the
+    /// whole content, whose MD5 is known, or small enough to be read twice.
+    private func checksum(of fragment: OutgoingFragment, _ part: Range<UInt64>) async -> TusChecksum? {
+        guard case .success(let offer) = await discovery.withLock({ $0 })?.value else { return nil }
+        let upload = fragment.upload
+        if upload.plan.size == UInt64(part.count), offer.checksums.contains(TusChecksum.md5) {
+            return .md5(of: upload.key)
+        }
+        guard part.count <= Int(ContentSeal.blockSize), offer.checksums.contains(TusChecksum.sha1) else { return nil }
+        return .sha1(of: fragment.body.part(from: part.lowerBound, to: part.upperBound))
+    }
+
+    // MARK: Limits of a PATCH
+
+    /// Returns the end of the next PATCH within a fragment. Each ends with a block, so that its last bytes are checked.
+    private func endOfPatch(from start: UInt64, of length: UInt64) -> UInt64 {
+        guard let most = maximumPatch.withLock({ $0 }) else { return length }
+        let block = UInt64(ContentSeal.blockSize)
+        let end = (start + most) / block * block
+        return min(length, end > start ? end : (start / block + 1) * block)
+    }
+
+    /// Halves the limit after a refusal.
+    ///
+    /// - Throws: `failure` if the refused body can't be smaller.
+    private func takeLess(than refused: UInt64, _ failure: RemoteFailure) throws(RemoteFailure) {
+        let block = UInt64(ContentSeal.blockSize)
+        guard refused > block else { throw failure }
+        maximumPatch.withLock { $0 = min($0 ?? .max, max(refused / 2, block)) }
+    }
+}
+
+extension RemoteUpload {
+    /// Whether the server stated the full length of the content as its offset.
+    fileprivate var isStatedComplete: Bool { receipts[plan.count - 1] == TusRemote.completeReceipt }
+}

@@ -1,0 +1,420 @@
+import Digests
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import Transport
+import UploadCore
+
+@testable import Remotes
+
+@Suite("The requests of tus")
+struct TusRemoteTests {
+    private static let mebibyte: UInt32 = 1 << 20
+
+    /// A content of two fragments of a mebibyte and a half.
+    private func content(size: Int = 5 << 19) throws -> TestContent {
+        try TestContent(1, size: size, fragmentSize: Self.mebibyte)
+    }
+
+    private func register(_ content: TestContent, _ server: FakeTusServer) async throws -> RemoteHandle {
+        guard case .registered(let handle, _) = try await server.remote.register([content.description])[0].get() else {
+            throw RemoteConformance.Unexpected("registered otherwise")
+        }
+        return handle
+    }
+
+    private func failure(_ work: () async throws(RemoteFailure) -> Void) async -> RemoteFailure? {
+        do {
+            try await work()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    // MARK: Creation
+
+    @Test("a creation states length and metadata; bytes of names pass unchanged")
+    func creation() async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        var description = content.description
+        description.path = try #require(RelativePath(Array("tr,ip/".utf8) + [0xFF, 0x20, 0x2E, 0x6A]))
+        _ = try await server.remote.register([description])[0].get()
+        let request = try #require(server.requests("POST").first)
+        #expect(request.url == FakeTusServer.url && request.field("Tus-Resumable") == "1.0.0")
+        #expect(request.field("Upload-Length") == "\(content.bytes.count)")
+        let metadata = FakeTusServer.metadata(request.field("Upload-Metadata") ?? "")
+        #expect(metadata["filename"] == [0xFF, 0x20, 0x2E, 0x6A])
+        #expect(metadata["path"] == description.path.bytes)
+        #expect(metadata["md5"] == Array(content.key.description.utf8))
+        #expect(metadata["mtime"] == Array("1700000000123".utf8))
+        #expect(metadata["filetype"] == Array("image/jpeg".utf8))
+    }
+
+    @Test(
+        "the address of an upload may be absolute or relative",
+        arguments: [FakeTusServer.url, "/files/", "", "//tus.example/files/", "../files/"])
+    func location(place: String) async throws {
+        let server = FakeTusServer { $0.place = place }
+        let content = try content()
+        let handle = try await register(content, server)
+        #expect(handle.id == FakeTusServer.url + "1")
+        _ = try await server.remote.send(content.fragment(0, id: handle))
+    }
+
+    @Test(
+        "an address at another scheme, host or port is a lasting failure, and gets no request",
+        arguments: ["http://tus.example/files/", "https://tus.example:8443/files/", "https://other.example/files/"])
+    func foreignLocation(place: String) async throws {
+        let server = FakeTusServer(token: "secret") { $0.place = place }
+        let result = await server.remote.register([try content().description])[0]
+        guard case .failure(.temporary(let error, _, .lasting)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(error.code == "wrong_url" && error.retryable && error.message.contains("remote.url"))
+        #expect(server.log.allSatisfy { $0.url == FakeTusServer.url })
+    }
+
+    @Test("a creation without a usable address is a bad reply", arguments: [nil, "ftp://tus.example/1", "/a b"])
+    func badLocation(place: String?) async throws {
+        let server = FakeTusServer()
+        server.plan("POST", 201, place.map { ["Location": $0] } ?? [:])
+        guard case .failure(.temporary(let error, _, _)) = await server.remote.register([try content().description])[0]
+        else { throw RemoteConformance.Unexpected("no failure") }
+        #expect(error.code == "bad_reply")
+    }
+
+    @Test("a creation URL may name the file by its content")
+    func template() async throws {
+        let server = FakeTusServer()
+        let url = "https://tus.example/.tus/in/{key}{ext}"
+        let remote = TusRemote(
+            url: url, account: "me", transport: server.network,
+            authorizer: BearerAuthorizer(FixedToken(token: "secret"), url: FakeTusServer.url))
+        let content = try content()
+        _ = try await remote.register([content.description])[0].get()
+        #expect(
+            server.log.map(\.url) == ["https://tus.example/.tus/in/", "https://tus.example/.tus/in/\(content.key).jpg"])
+        #expect(remote.scope.server == url)
+    }
+
+    // MARK: What the server offers
+
+    @Test("the server is asked once what it offers, before the first creation")
+    func discovery() async throws {
+        let server = FakeTusServer(token: "secret")
+        for _ in 0..<3 { _ = try await register(content(), server) }
+        #expect(server.log.map(\.method) == ["OPTIONS", "POST", "POST", "POST"])
+        #expect(server.log[0].field("Tus-Resumable") == nil)
+        #expect(server.log.allSatisfy { $0.field("Authorization") == "Bearer secret" })
+    }
+
+    @Test("a server that does not answer what it offers still gets uploads", arguments: [200, 404, 405, 500])
+    func silentServer(status: Int) async throws {
+        let server = FakeTusServer {
+            $0.optionsStatus = status
+            $0.offer = [:]
+        }
+        _ = try await register(content(), server)
+        let late = FakeTusServer()
+        late.plan("OPTIONS", .failure(.replyTimeout("late")))
+        _ = try await register(content(), late)
+    }
+
+    @Test("a server that can't be reached is asked again")
+    func unreachable() async throws {
+        let server = FakeTusServer()
+        server.plan("OPTIONS", .failure(.connect("refused")))
+        guard
+            case .failure(.temporary(let error, _, .away)) = await server.remote.register([try content().description])[
+                0]
+        else { throw RemoteConformance.Unexpected("no failure") }
+        #expect(error.code == "no_connection")
+        _ = try await register(content(), server)
+    }
+
+    @Test("a server of other versions is a wrong URL, whether it says so first or in a 412", arguments: [false, true])
+    func versions(in412: Bool) async throws {
+        let server = FakeTusServer { $0.offer["Tus-Version"] = in412 ? nil : "0.2.2, 2.0" }
+        if in412 { server.plan("POST", 412, ["Tus-Version": "0.2.2"]) }
+        let result = await server.remote.register([try content().description])[0]
+        guard case .failure(.temporary(let error, _, .lasting)) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(error.code == "wrong_url" && error.message.contains("0.2.2"))
+    }
+
+    @Test("a file over the server's limit is refused without a creation")
+    func maximumSize() async throws {
+        let server = FakeTusServer { $0.offer["Tus-Max-Size"] = "1000" }
+        guard case .failure(.permanent(let error)) = await server.remote.register([try content().description])[0] else {
+            throw RemoteConformance.Unexpected("not refused")
+        }
+        #expect(error.code == "refused" && error.message.contains("1000"))
+        #expect(server.requests("POST").isEmpty)
+        _ = try await register(TestContent(2, size: 1000), FakeTusServer { $0.offer["Tus-Max-Size"] = "1000" })
+        _ = try await register(content(), FakeTusServer { $0.offer["Tus-Max-Size"] = "0" })
+    }
+
+    // MARK: PATCH
+
+    @Test("a PATCH carries a whole fragment, and the last one tells that the upload is complete")
+    func patches() async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        for (index, receipt) in [nil, nil, TusRemote.completeReceipt].enumerated() {
+            #expect(try await server.remote.send(content.fragment(index, id: handle)) == receipt)
+        }
+        #expect(server.requests("PATCH").map { $0.field("Upload-Offset") } == ["0", "1048576", "2097152"])
+        #expect(server.requests("PATCH").map(\.length) == [1 << 20, 1 << 20, 1 << 19])
+    }
+
+    @Test(
+        "fragments are as large as a PATCH may be",
+        arguments: [
+            (nil, 1 << 31), (1, 512 << 10), (3 << 19, 3 << 19), ((3 << 19) + 5, 3 << 19), (1 << 40, 1 << 31),
+        ] as [(UInt64?, UInt32)])
+    func fragmentSize(maximum: UInt64?, size: UInt32) {
+        let traits = TusRemote.traits(maximumPatch: maximum)
+        #expect(traits.fragmentSize == size && traits.inOrder && traits.asksBeforeResuming && traits.batch == 1)
+    }
+
+    @Test("a PATCH refused as too large is split, and later ones are small at once")
+    func tooLarge() async throws {
+        let server = FakeTusServer(maximumPatch: nil) { $0.longestPatch = 600_000 }
+        let content = try TestContent(1, size: 3 << 20, fragmentSize: 4 << 20)
+        let handle = try await register(content, server)
+        let progress = Mutex<[UInt64]>([])
+        var fragment = try content.fragment(0, id: handle, skip: 0)
+        fragment.onProgress = { bytes in progress.withLock { $0.append(bytes) } }
+        #expect(try await server.remote.send(fragment) == TusRemote.completeReceipt)
+        #expect(server.holds(content))
+        let lengths: [UInt64] = [3 << 20, 3 << 19] + Array(repeating: 1 << 19, count: 6)
+        #expect(server.requests("PATCH").map(\.length) == lengths)
+        let seen = progress.withLock { $0 }
+        #expect(seen == seen.sorted())
+        #expect(seen.last == UInt64(content.bytes.count), "progress covers all PATCHes of a fragment")
+        let next = try await register(content, server)
+        _ = try await server.remote.send(content.fragment(0, id: next))
+        #expect(server.requests("PATCH").count == lengths.count + 6)
+    }
+
+    @Test("a server that takes not even 512 KiB at once refuses the file")
+    func alwaysTooLarge() async throws {
+        let server = FakeTusServer(maximumPatch: nil) { $0.longestPatch = 1000 }
+        let content = try content()
+        let handle = try await register(content, server)
+        let fragment = try content.fragment(0, id: handle)
+        guard
+            case .permanent(let error) = await failure({ () throws(RemoteFailure) in
+                _ = try await server.remote.send(fragment)
+            })
+        else { throw RemoteConformance.Unexpected("not refused") }
+        #expect(error.message.contains("413"))
+    }
+
+    @Test("the reply to a PATCH must state the expected offset", arguments: [nil, "0", "999999", "x"])
+    func wrongOffset(offset: String?) async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        server.plan("PATCH", 204, offset.map { ["Upload-Offset": $0] } ?? [:])
+        let fragment = try content.fragment(0, id: handle)
+        guard
+            case .outOfStep = await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) })
+        else { throw RemoteConformance.Unexpected("accepted") }
+    }
+
+    // MARK: Checksums
+
+    @Test("a whole content carries its MD5, a small part its SHA-1, if the server takes these")
+    func checksums() async throws {
+        let offer = "creation,checksum"
+        let whole = try TestContent(1, size: 600_000, fragmentSize: Self.mebibyte)
+        for (algorithms, expected) in [("sha1,md5", "md5"), ("sha1", nil), ("", nil)] as [(String, String?)] {
+            let server = FakeTusServer {
+                $0.offer["Tus-Extension"] = offer
+                $0.offer["Tus-Checksum-Algorithm"] = algorithms
+            }
+            let handle = try await register(whole, server)
+            _ = try await server.remote.send(whole.fragment(0, id: handle))
+            #expect(server.requests("PATCH")[0].field("Upload-Checksum")?.prefix(3).description == expected)
+        }
+        let server = FakeTusServer {
+            $0.offer["Tus-Extension"] = offer
+            $0.offer["Tus-Checksum-Algorithm"] = "SHA1"
+        }
+        let small = try TestContent(3, size: 1000, fragmentSize: Self.mebibyte)
+        let handle = try await register(small, server)
+        _ = try await server.remote.send(small.fragment(0, id: handle))
+        // sha1sum of the bytes.
+        let digest = Data(try sha1(small.bytes)).base64EncodedString()
+        #expect(server.requests("PATCH")[0].field("Upload-Checksum") == "sha1 \(digest)")
+        #expect(server.holds(small))
+    }
+
+    /// RFC 3174, section 7.3, has the digest of "abc"; longer texts go through the same function.
+    private func sha1(_ bytes: [UInt8]) throws -> [UInt8] {
+        #expect(
+            SHA1Hasher.hash(Array("abc".utf8)).map { String(format: "%02x", $0) }.joined()
+                == "a9993e364706816aba3e25717850c26c9cd0d89d")
+        return SHA1Hasher.hash(bytes)
+    }
+
+    // MARK: The end
+
+    @Test("no request follows a stated end: the server may know the upload no more")
+    func stated() async throws {
+        let server = FakeTusServer { $0.finishedStatus = 404 }
+        let content = try content(size: 1000)
+        let handle = try await register(content, server)
+        let receipt = try #require(try await server.remote.send(content.fragment(0, id: handle)))
+        let upload = content.upload(handle, receipts: [0: receipt])
+        #expect(try await server.remote.resume(upload) == .asRecorded)
+        #expect(await server.remote.finish([upload]) == [.success(.confirmed(RemoteObject(id: handle.id, url: nil)))])
+        #expect(server.requests("HEAD").isEmpty)
+        #expect(await server.remote.finish([content.upload(handle)]) == [.failure(.forgotten)], "without the receipt")
+    }
+
+    @Test("a finished upload without an offset is finished")
+    func noContent() async throws {
+        let server = FakeTusServer { $0.finishedStatus = 204 }
+        let content = try content(size: 1000)
+        let handle = try await register(content, server)
+        _ = try await server.remote.send(content.fragment(0, id: handle))
+        guard case .success(.confirmed) = await server.remote.finish([content.upload(handle)])[0] else {
+            throw RemoteConformance.Unexpected("not confirmed")
+        }
+    }
+
+    @Test(
+        "an upload of another length is not this one",
+        arguments: [["Upload-Length": "7"], ["Upload-Offset": "99999999"]])
+    func wrongSize(fields: [String: String]) async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        server.plan("HEAD", 200, ["Upload-Offset": "0"].merging(fields) { $1 })
+        await #expect(throws: RemoteFailure.forgotten) { try await server.remote.resume(content.upload(handle)) }
+    }
+
+    @Test("a HEAD that waits behind another request concerns this upload alone")
+    func slowHead() async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        server.plan("HEAD", .failure(.replyTimeout("late")))
+        let upload = content.upload(handle)
+        guard
+            case .busyUpload = await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) })
+        else { throw RemoteConformance.Unexpected("no failure of the upload") }
+    }
+
+    // MARK: Removal
+
+    @Test("nothing is removed from a server that offers no termination")
+    func noTermination() async throws {
+        let server = FakeTusServer { $0.offer["Tus-Extension"] = "creation" }
+        let handle = try await register(content(), server)
+        try await server.remote.remove([handle])
+        #expect(server.requests("DELETE").isEmpty)
+    }
+
+    @Test("a refused removal is given up, a locked upload is removed later")
+    func refusedRemoval() async throws {
+        let server = FakeTusServer()
+        for status in [404, 410, 403] {
+            server.plan("DELETE", status)
+            try await server.remote.remove([RemoteHandle(id: FakeTusServer.url + "1")])
+        }
+        for status in [405, 501, 400] {
+            server.plan("DELETE", status)
+            guard
+                case .permanent = await failure({ () throws(RemoteFailure) in
+                    try await server.remote.remove([RemoteHandle(id: FakeTusServer.url + "1")])
+                })
+            else { throw RemoteConformance.Unexpected("\(status)") }
+        }
+        server.plan("DELETE", 423)
+        guard
+            case .busyUpload = await failure({ () throws(RemoteFailure) in
+                try await server.remote.remove([RemoteHandle(id: FakeTusServer.url + "1")])
+            })
+        else { throw RemoteConformance.Unexpected("423") }
+    }
+
+    // MARK: Statuses
+
+    enum Kind: String { case outOfStep, busyUpload, forgotten, permanent, temporary, lasting, signedOut, other }
+
+    private func kind(_ failure: RemoteFailure?) -> Kind {
+        switch failure {
+        case .outOfStep: .outOfStep
+        case .busyUpload: .busyUpload
+        case .forgotten: .forgotten
+        case .permanent: .permanent
+        case .temporary(_, _, .lasting): .lasting
+        case .temporary: .temporary
+        case .signedOut: .signedOut
+        default: .other
+        }
+    }
+
+    @Test(
+        "each status concerns the upload alone, the URL, or the server",
+        arguments: [
+            (400, Kind.permanent, Kind.permanent), (401, .signedOut, .signedOut), (403, .signedOut, .signedOut),
+            (404, .lasting, .forgotten), (405, .lasting, .permanent), (409, .permanent, .outOfStep),
+            (410, .lasting, .forgotten), (412, .permanent, .outOfStep), (415, .permanent, .permanent),
+            (423, .busyUpload, .busyUpload), (429, .temporary, .temporary), (460, .permanent, .outOfStep),
+            (500, .temporary, .temporary), (503, .temporary, .temporary), (507, .lasting, .lasting),
+            (301, .temporary, .temporary), (511, .temporary, .temporary),
+        ])
+    func statuses(status: Int, creating: Kind, sending: Kind) async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        let fields = ["Tus-Resumable": "1.0.0", "Location": "http://x/"]
+        server.plan("POST", status, fields)
+        let description = content.description
+        let created = await server.remote.register([description])[0]
+        #expect(kind(await failure { () throws(RemoteFailure) in _ = try created.get() }) == creating)
+        server.plan("PATCH", status, fields)
+        let fragment = try content.fragment(0, id: handle)
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) })) == sending)
+        server.plan("HEAD", status, fields)
+        let upload = content.upload(handle)
+        // A HEAD may say 403 instead of 404.
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
+                == (status == 403 ? .forgotten : sending))
+    }
+
+    @Test("a refusal with another server's page concerns no file")
+    func foreignPage() async throws {
+        let server = FakeTusServer()
+        server.plan("POST", 400, body: "<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>")
+        guard
+            case .failure(.temporary(let error, _, .lasting)) = await server.remote.register([try content().description]
+            )[0]
+        else { throw RemoteConformance.Unexpected("no failure") }
+        #expect(error.code == "bad_reply" && error.message.contains("plain HTTP request"))
+    }
+
+    @Test("no message shows the token")
+    func token() async throws {
+        let server = FakeTusServer(token: "very-secret")
+        server.plan("POST", 500, body: "Authorization: Bearer very-secret")
+        guard case .failure(.temporary(let error, _, _)) = await server.remote.register([try content().description])[0]
+        else {
+            throw RemoteConformance.Unexpected("no failure")
+        }
+        #expect(!error.message.contains("very-secret") && error.message.contains("***"))
+    }
+}

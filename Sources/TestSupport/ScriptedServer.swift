@@ -23,6 +23,7 @@ public final class ScriptedServer: Sendable {
     public let port: UInt16
     let handler: @Sendable (Request) -> Reply
     let onHead: @Sendable (Head) -> BodyFault
+    let onBody: @Sendable (Head, ArraySlice<UInt8>) -> Void
     let longestKeptBody: Int
     let state = Mutex(State())
     private let listener: Int32
@@ -33,15 +34,18 @@ public final class ScriptedServer: Sendable {
     ///   - port: The port; 0 for any free port. A stopped server's port brings the server back at the same address.
     ///   - longestKeptBody: The server counts and discards longer bodies, in bytes.
     ///   - onHead: Called before the server reads the body of a request, on the connection's thread.
+    ///   - onBody: Called for each piece of a body, on the connection's thread, which it may block.
     ///   - handler: Returns the reply. Called on the connection's thread, which it may block.
     /// - Throws: ``StartError``.
     public init(
         port: UInt16 = 0, longestKeptBody: Int = .max, onHead: @escaping @Sendable (Head) -> BodyFault = { _ in .read },
+        onBody: @escaping @Sendable (Head, ArraySlice<UInt8>) -> Void = { _, _ in },
         handler: @escaping @Sendable (Request) -> Reply
     ) throws {
         (listener, self.port) = try Self.listener(port: port)
         self.longestKeptBody = longestKeptBody
         self.onHead = onHead
+        self.onBody = onBody
         self.handler = handler
         startThread { [weak self, listener] in Self.accept(on: listener) { self } }
     }

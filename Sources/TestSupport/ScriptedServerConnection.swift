@@ -85,7 +85,7 @@ struct ScriptedConnection {
     }
 
     private mutating func readBody(of head: ScriptedServer.Head) throws(Ending) -> ([UInt8], length: Int) {
-        var body = BodyKeeper(fault: server.onHead(head), longest: server.longestKeptBody)
+        var body = BodyKeeper(head: head, fault: server.onHead(head), longest: server.longestKeptBody)
         if head.header("Transfer-Encoding")?.lowercased() == "chunked" {
             // RFC 9112, section 7.1.
             while let size = Int(try readLine().prefix { $0 != ";" }, radix: 16), size > 0 {
@@ -100,6 +100,7 @@ struct ScriptedConnection {
     }
 
     private struct BodyKeeper {
+        let head: ScriptedServer.Head
         let fault: ScriptedServer.BodyFault
         let longest: Int
         var bytes: [UInt8] = []
@@ -131,6 +132,7 @@ struct ScriptedConnection {
             let piece = buffer.prefix(allowed)
             body.take(piece)
             server.state.withLock { $0.bodyBytes += piece.count }
+            server.onBody(body.head, piece)
             left -= piece.count
             buffer.removeFirst(piece.count)
         }

@@ -1,4 +1,4 @@
-/// The XML of S3's multipart uploads.
+/// The XML of S3's multipart uploads. The names of root elements differ from store to store, so their content decides.
 enum S3Messages {
     /// A page of `ListPartsResult`.
     struct PartList: Equatable {
@@ -17,7 +17,7 @@ enum S3Messages {
         ///
         /// - Returns: nil for another document.
         init?(_ root: XMLElement) {
-            guard root.name == "ListPartsResult" else { return nil }
+            guard root["UploadId"] != nil || root["IsTruncated"] != nil else { return nil }
             for child in root.children where child.name == "Part" {
                 guard let number = child["PartNumber"].flatMap({ Int($0) }) else { return nil }
                 let receipt = PartReceipt(tag: ETag(child["ETag"] ?? ""), sha256: child["ChecksumSHA256"])
@@ -28,10 +28,10 @@ enum S3Messages {
         }
     }
 
-    /// Returns the id in an `InitiateMultipartUploadResult`; nil for another document or an empty id.
+    /// Returns the id in an `InitiateMultipartUploadResult`, which rclone calls `InitiateMultipartUpload`; nil for another
+    /// document or an empty id.
     static func uploadID(in root: XMLElement) -> String? {
-        guard root.name == "InitiateMultipartUploadResult", let id = root["UploadId"], !id.isEmpty else { return nil }
-        return id
+        root["UploadId"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     /// Returns the `CompleteMultipartUpload` that joins parts, given in order.

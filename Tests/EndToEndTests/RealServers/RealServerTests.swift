@@ -73,8 +73,8 @@ struct RealServerTests {
         let prefix = "\(UUID().uuidString)/"
         let agent = try server.agent(["remote.key": "{prefix}{path}", "remote.prefix": .string(prefix)])
         try await agent.start()
-        // moto finds no route for a newline.
-        let names = Self.oddNames.filter { !$0.contains("\n") }
+        // moto finds no route for a newline, and SeaweedFS takes a backslash for a slash.
+        let names = Self.oddNames.filter { !$0.contains("\n") && !$0.contains("\\") }
         let keys = try names.map { try agent.drop($0, .jpeg, size: 3000) }
 
         for (name, key) in zip(names, keys) {

@@ -115,7 +115,9 @@ struct S3MessagesTests {
 
     @Test(
         "refuses other documents",
-        arguments: ["<Error/>", "<ListPartsResult><Part><PartNumber>x</PartNumber></Part></ListPartsResult>"])
+        arguments: [
+            "<Error/>", "<ListPartsResult><IsTruncated/><Part><PartNumber>x</PartNumber></Part></ListPartsResult>",
+        ])
     func refuses(text: String) throws {
         #expect(S3Messages.PartList(try parse(text)) == nil)
         #expect(S3Messages.uploadID(in: try parse(text)) == nil)
@@ -125,6 +127,8 @@ struct S3MessagesTests {
     func uploadID() throws {
         let text = "<InitiateMultipartUploadResult><UploadId>a/b</UploadId></InitiateMultipartUploadResult>"
         #expect(S3Messages.uploadID(in: try parse(text)) == "a/b")
+        let other = "<InitiateMultipartUpload><UploadId>2</UploadId></InitiateMultipartUpload>"
+        #expect(S3Messages.uploadID(in: try parse(other)) == "2")
         let empty = "<InitiateMultipartUploadResult><UploadId/></InitiateMultipartUploadResult>"
         #expect(S3Messages.uploadID(in: try parse(empty)) == nil)
     }

@@ -104,7 +104,8 @@ struct TransferSetup {
         // Keep the caller's encoding: "/../" may be part of an object's name.
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_USERAGENT, configuration.userAgent)
-        set(CURLOPT_MAXFILESIZE_LARGE, offset: Int64(request.maximumReplyLength))
+        // The Content-Length of a reply to HEAD is that of the content, which does not follow (RFC 9110, section 9.3.2).
+        if request.method != .head { set(CURLOPT_MAXFILESIZE_LARGE, offset: Int64(request.maximumReplyLength)) }
         if transfer.body != nil || [.post, .put, .patch].contains(request.method) {
             // Every method sends its body as an upload, which adds no Content-Type of its own.
             set(CURLOPT_UPLOAD, 1)

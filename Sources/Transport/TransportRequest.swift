@@ -48,7 +48,7 @@ public struct TransportRequest: Sendable {
     /// The request's body.
     public var body: Body
     /// Maximum size of the reply's body in bytes. A longer reply fails with ``TransportError/replyTooLong(_:)``, at
-    /// once if its `Content-Length` is too large.
+    /// once if its `Content-Length` is too large. Does not apply to HEAD, whose replies have no body.
     public var maximumReplyLength: Int
     /// Receives the reply's body in pieces; nil keeps the body in memory.
     public var sink: (any ReplySink)?

@@ -82,6 +82,15 @@ struct ExchangeTests {
         }
     }
 
+    @Test func `the reply to a HEAD may name a content over the longest reply`() async throws {
+        let server = try ScriptedServer { _ in .response(status: 200, body: Array(repeating: 0, count: 1000)) }
+        try await withTransport(server) { transport in
+            let request = TransportRequest(method: .head, url: server.url, maximumReplyLength: 10)
+            let reply = try await transport.send(request)
+            #expect(reply.headers[.contentLength] == "1000")
+        }
+    }
+
     @Test func `one connection serves requests that follow each other`() async throws {
         let server = try ScriptedServer { _ in .json("{}") }
         try await withTransport(server) { transport in

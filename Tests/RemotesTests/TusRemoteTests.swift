@@ -35,7 +35,7 @@ struct TusRemoteTests {
 
     // MARK: Creation
 
-    @Test("a creation states length and metadata; bytes of names pass unchanged")
+    @Test("a creation states length and metadata; names that are not UTF-8 are written as in sidecars")
     func creation() async throws {
         let server = FakeTusServer()
         let content = try content()
@@ -46,8 +46,12 @@ struct TusRemoteTests {
         #expect(request.url == FakeTusServer.url && request.field("Tus-Resumable") == "1.0.0")
         #expect(request.field("Upload-Length") == "\(content.bytes.count)")
         let metadata = FakeTusServer.metadata(request.field("Upload-Metadata") ?? "")
-        #expect(metadata["filename"] == [0xFF, 0x20, 0x2E, 0x6A])
-        #expect(metadata["path"] == description.path.bytes)
+        #expect(metadata["filename"] == Array("%FF .j".utf8))
+        #expect(metadata["path"] == Array("tr,ip/%FF .j".utf8))
+        #expect(metadata["path_bytes"] == Array(Data(description.path.bytes).base64EncodedString().utf8))
+        _ = try await server.remote.register([content.description])[0].get()
+        let plain = FakeTusServer.metadata(server.requests("POST").last?.field("Upload-Metadata") ?? "")
+        #expect(plain["path"] == Array("trip/beach.jpg".utf8) && plain["path_bytes"] == nil)
         #expect(metadata["md5"] == Array(content.key.description.utf8))
         #expect(metadata["mtime"] == Array("1700000000123".utf8))
         #expect(metadata["filetype"] == Array("image/jpeg".utf8))

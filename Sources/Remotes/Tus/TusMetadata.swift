@@ -3,16 +3,21 @@ import UploadCore
 
 /// The header field `Upload-Metadata`: pairs of a key and a value in base64.
 ///
-/// Names of files are bytes, so `filename` and `path` are the bytes as they are in the outbox, also if they are not UTF-8.
+/// Servers expect UTF-8: some refuse an upload with other bytes, some drop the pair. So `filename` and `path` of a name that
+/// is not UTF-8 are written as in sidecars, with the odd bytes percent-encoded. `path_bytes` then has the bytes in base64.
 enum TusMetadata {
     static func text(for upload: UploadDescription) -> String {
         var pairs: [(key: String, value: [UInt8])] = [
-            ("filename", Array(upload.path.name)),
+            ("filename", Array((RelativePath(Array(upload.path.name)) ?? .root).description.utf8)),
             ("filetype", Array(upload.type.mime.utf8)),
             ("md5", Array(upload.key.description.utf8)),
         ]
         if let modified = upload.modified { pairs.append(("mtime", Array("\(modified)".utf8))) }
-        pairs.append(("path", upload.path.bytes))
+        let path = upload.path.description
+        pairs.append(("path", Array(path.utf8)))
+        if !path.utf8.elementsEqual(upload.path.bytes) {
+            pairs.append(("path_bytes", Array(Data(upload.path.bytes).base64EncodedString().utf8)))
+        }
         return pairs.map { "\($0.key) \(Data($0.value).base64EncodedString())" }.joined(separator: ",")
     }
 }

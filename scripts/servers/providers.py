@@ -279,13 +279,14 @@ class SeaweedFS(Server):
         weed(
             "filer", "-ip=127.0.0.1", f"-master={master}", f"-defaultStoreDir={self.work}/filer", "-iam=false",
             f"-localSocket={self.work}/filer.sock")
+        self.tus = SeaweedFilerTus(self, f"http://127.0.0.1:{at['filer'][0]}")
+        # The gateway ends if it finds no filer.
+        self.wait("the filer of SeaweedFS", self.tus.works)
         weed(
             "s3", f"-filer={filer}", f"-config={self.work}/s3.json", "-port.iceberg=0", "-port.lance=0",
             "-iam=false", f"-localSocket={self.work}/s3.sock")
         self.bucket = Bucket(self, "SeaweedFS S3", f"http://127.0.0.1:{at['s3'][0]}", "everything")
-        self.tus = SeaweedFilerTus(self, f"http://127.0.0.1:{at['filer'][0]}")
         self.wait("SeaweedFS", self.bucket.works)
-        self.wait("the filer of SeaweedFS", self.tus.works)
 
     def interfaces(self):
         return [self.bucket, self.tus]
@@ -474,9 +475,9 @@ class SeaweedFilerTus(TusInterface):
 class TusDirectory(TusInterface):
     """A server that keeps each upload in a file, named like the upload."""
 
-    def __init__(self, server, name, url, directory, environment=None, token=None, wrong=()):
+    def __init__(self, server, name, url, directory, keeps, environment=None, token=None, wrong=()):
         super().__init__(
-            server, name, "tus", {"remote.protocol": "tus", "remote.url": url}, environment or {}, "everything", wrong)
+            server, name, "tus", {"remote.protocol": "tus", "remote.url": url}, environment or {}, keeps, wrong)
         self.url, self.directory, self.token = url.rstrip("/"), directory, token
 
     def contents(self, size, md5):
@@ -505,7 +506,7 @@ class ResumableUpload(Server):
         self.run(
             "server", self.program("resumable-upload"), "serve", "--host", "127.0.0.1", "--port", port, "--upload-dir",
             directory, "--db-path", self.work / "files.db", "--checksum-algorithms", "sha1,md5", "--log-level", "WARNING")
-        self.tus = TusDirectory(self, "resumable-upload", url, directory)
+        self.tus = TusDirectory(self, "resumable-upload", url, directory, "everything")
         self.wait("resumable-upload", lambda: tus_offset(f"{url}/{Ceph.uuid(self)}") is None)
 
     def interfaces(self):
@@ -539,8 +540,9 @@ app.include_router(create_tus_router(prefix="files", files_dir="{directory}", au
         self.run(
             "server", self.program("uvicorn"), "app:app", "--host", "127.0.0.1", "--port", port, "--log-level",
             "warning", "--no-access-log")
+        # A kill in the middle of a PATCH damages the upload: the bytes are stored, their number is not.
         self.tus = TusDirectory(
-            self, "tuspyserver", url, directory, {"OUTBOX_TOKEN": TOKEN}, TOKEN, [{"OUTBOX_TOKEN": "wrong"}])
+            self, "tuspyserver", url, directory, "nothing", {"OUTBOX_TOKEN": TOKEN}, TOKEN, [{"OUTBOX_TOKEN": "wrong"}])
         self.wait("tuspyserver", lambda: tus_offset(f"{url}unknown", TOKEN) is None)
 
     def interfaces(self):

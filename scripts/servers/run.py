@@ -31,7 +31,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # in the repository
 import providers  # noqa: E402
 
-PR_SET_PDEATHSIG = 1  # man 2 prctl
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # man 2 prctl
 
 
 def tools_directory():
@@ -81,6 +81,10 @@ class Servers:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+        # Agents of a command that was ended in the middle, which became children of this program.
+        for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
 
     def show_logs(self):
         for log in sorted(self.work.glob("*.log")):
@@ -212,6 +216,7 @@ def main():
     skipped = [line for line in os.environ.pop("OUTBOX_SERVERS_SKIPPED", "").split("\n") if line]
     work = Path(tempfile.mkdtemp(prefix="outbox-servers-"))
     servers = Servers(work)
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
     status = 1

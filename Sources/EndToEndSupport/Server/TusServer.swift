@@ -10,6 +10,8 @@ package final class TusServer: Sendable {
         package var size: Int
         package var bytes: [UInt8] = []
         package var metadata: [String: String]
+        /// All bytes that arrived, those included that the server had or dropped.
+        package var received = 0
         /// The connection whose bytes count: that of the last request about the upload.
         fileprivate var writer = -1
 
@@ -42,17 +44,30 @@ package final class TusServer: Sendable {
 
     /// Starts listening.
     ///
-    /// - Parameter most: how many bytes of an upload the server takes before it stops reading; see ``take(atMost:)``.
-    package init(takingAtMost most: Int = .max) throws {
+    /// - Parameters:
+    ///   - most: how many bytes of an upload the server takes before it stops reading; see ``take(atMost:)``.
+    ///   - pause: the pause after each piece of a body, at most 64 KiB.
+    ///   - losesReply: whether the reply to a request of this method is lost. The request has its effect.
+    package init(
+        takingAtMost most: Int = .max, pause: Duration = .zero,
+        losesReply: @escaping @Sendable (String) -> Bool = { _ in false }
+    ) throws {
         let desk = desk
+        let pause = UInt32(pause / .microseconds(1))
         listener = try ScriptedServer(
             longestKeptBody: 0,
             onHead: { head in
                 desk.begin(head)
                 return .read
             },
-            onBody: { head, piece in desk.receive(piece, head) },
-            handler: { request in desk.answer(request) })
+            onBody: { head, piece in
+                desk.receive(piece, head)
+                if pause > 0 { usleep(pause) }
+            },
+            handler: { request in
+                let reply = desk.answer(request)
+                return losesReply(request.method) ? .close : reply
+            })
         take(atMost: most)
     }
 
@@ -94,6 +109,7 @@ extension TusServer.Desk {
 
     fileprivate func receive(_ piece: ArraySlice<UInt8>, _ head: ScriptedServer.Head) {
         if head.method != "PATCH" { return }
+        shared.withLock { $0.uploads[head.target]?.received += piece.count }
         while !take(piece, head) { usleep(10_000) }
     }
 

@@ -55,7 +55,7 @@ struct Runner {
 
     private func report(_ trial: any Trial, _ outcome: Outcome, took: Duration, place: String) {
         let seconds = String(format: "%.1f s", took / .seconds(1))
-        let name = trial.name.padding(toLength: 4, withPad: " ", startingAt: 0)
+        let name = trial.name.padding(toLength: 6, withPad: " ", startingAt: 0)
         switch outcome {
         case .passed(let summary):
             say("\(name) passed   \(trial.title): \(summary)  \(seconds)  seed \(seed)")

@@ -3,7 +3,9 @@ import TestSupport
 
 /// R1: kills the agent at random moments under a mixed load.
 struct RandomKills: Trial {
-    let name = "R1"
+    var kind = RemoteKind.filesection
+
+    var name: String { "R1" + kind.suffix }
     let title = "agent killed at random"
     let bar = "0 lost, 0 duplicates, 0 mixtures; at most kills × fragments in flight are sent again"
 
@@ -21,13 +23,12 @@ struct RandomKills: Trial {
         let load = MixedLoad(
             small: max(40, kills * 2), duplicates: max(8, kills / 4),
             large: context.count(quick: 16_000_000, usual: 64_000_000, long: 300_000_000), random: &random)
-        let server = try FaultServer(uploadDelay: .milliseconds(20))
-        let agent = try context.agent(
-            remote: server.url,
-            [
-                "upload.files_in_flight": .integer(filesInFlight),
-                "upload.fragments_in_flight": .integer(fragmentsInFlight),
-            ])
+        let server = try kind.server(delay: .milliseconds(20))
+        let limits: Settings = [
+            "upload.files_in_flight": .integer(filesInFlight),
+            "upload.fragments_in_flight": .integer(fragmentsInFlight),
+        ]
+        let agent = try kind.agent(context, of: server, limits)
         var judge = Judge()
         var findings = Findings()
         var pending = load.drops[...]
@@ -36,7 +37,7 @@ struct RandomKills: Trial {
 
         for kill in 1...kills {
             if kill == kills / 2 + 1 {
-                repeatedBefore = server.store.repeated
+                repeatedBefore = server.repeatedFragments
                 try agent.configure(["upload.fragments_in_flight": "auto"])
             }
             try agent.launch()
@@ -51,10 +52,11 @@ struct RandomKills: Trial {
         try await agent.outcomes(judge, timeout: context.patience)
 
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
-        let most = filesInFlight * fragmentsInFlight
+        let most = filesInFlight * fragmentsInFlight * kind.fragmentsPerRequest
+        let automaticMost = automaticMost * kind.fragmentsPerRequest
         // The fragments of the last kill in the first half go out again in the second half.
         let bounds = (kills / 2 * most, (kills - kills / 2) * automaticMost + most)
-        let repeated = (repeatedBefore, server.store.repeated - repeatedBefore)
+        let repeated = (repeatedBefore, server.repeatedFragments - repeatedBefore)
         findings.add(verdict)
         findings.expect(
             repeated.0 <= bounds.0 && repeated.1 <= bounds.1,
@@ -66,15 +68,15 @@ struct RandomKills: Trial {
 
     /// Waits for the moment of a kill: usually while the agent sends, sometimes while the agent starts, scans or
     /// hashes.
-    private func moment(_ stride: Int, server: FaultServer, random: inout SeededRandom) async throws {
+    private func moment(_ stride: Int, server: any UploadServer, random: inout SeededRandom) async throws {
         if Int.random(in: 0..<4, using: &random) == 0 {
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...400, using: &random)))
             return
         }
-        let goal = server.count(.upload) + Int.random(in: 1...stride, using: &random)
+        let goal = server.arrivedFragments + Int.random(in: 1...stride, using: &random)
         do {
             try await Poll.until("fragment \(goal)", timeout: .seconds(5), every: .milliseconds(1)) {
-                server.count(.upload) >= goal
+                server.arrivedFragments >= goal
             }
         } catch is Poll.TimedOut {}
     }

@@ -3,7 +3,9 @@ import TestSupport
 
 /// R2: kills the agent before and after each step that changes the disk or the server.
 struct StepKills: Trial {
-    let name = "R2"
+    var kind = RemoteKind.filesection
+
+    var name: String { "R2" + kind.suffix }
     let title = "agent killed at every named step"
     let bar = "0 lost, 0 duplicates, 0 mixtures; at most kills × fragments in flight are sent again"
 
@@ -23,32 +25,47 @@ struct StepKills: Trial {
         }
     }
 
-    private let steps: [Step] =
-        [Rule.Action.killBefore, .killAfter].flatMap { when in
+    /// The requests of an upload: name, and pattern of the URL.
+    private var requests: [(name: String, pattern: String)] {
+        switch kind {
+        case .filesection: [("preLoad", "*/preLoad.do"), ("fragment", "*/upload.do"), ("isFinish", "*/isFinish.do")]
+        case .tus: [("creation", "*/files"), ("PATCH", "*/files/*")]
+        case .s3:
+            [
+                ("object", "*.jpg"), ("creation of an upload", "*?uploads=*"), ("part", "*partNumber=*"),
+                ("completion", "*?uploadId=*"),
+            ]
+        }
+    }
+
+    private var steps: [Step] {
+        let requests = requests
+        return [Rule.Action.killBefore, .killAfter].flatMap { when in
             [
                 Step(when, "ledger commit", "mdb_txn_commit"),
                 Step(when, "ledger sync", "fdatasync", "fsync", of: "*/state/*"),
-                Step(when, "acknowledgement written", "write", "writev", "pwrite", of: "*/state/acknowledged*"),
-                Step(when, "acknowledgements emptied", "ftruncate", of: "*/state/acknowledged*"),
-                Step(when, "preLoad begun", "curl_multi_add_handle", of: "*/preLoad.do"),
-                Step(when, "fragment begun", "curl_multi_add_handle", of: "*/upload.do"),
-                Step(when, "isFinish begun", "curl_multi_add_handle", of: "*/isFinish.do"),
                 Step(when, "sidecar begun", "create", of: "*/outbox/*"),
                 Step(when, "sidecar written", "write", "pwrite", of: "*/outbox/*"),
                 Step(when, "sidecar renamed", "rename", of: "*.outbox.json"),
-            ]
-        } + [
-            Step(.killAfter, "preLoad answered", "curl_multi_info_read", of: "*/preLoad.do"),
-            Step(.killAfter, "fragment answered", "curl_multi_info_read", of: "*/upload.do"),
-            Step(.killAfter, "isFinish answered", "curl_multi_info_read", of: "*/isFinish.do"),
+            ] + log(when) + requests.map { Step(when, "\($0.name) begun", "curl_multi_add_handle", of: $0.pattern) }
+        } + requests.map { Step(.killAfter, "\($0.name) answered", "curl_multi_info_read", of: $0.pattern) }
+    }
+
+    /// The steps of the log of acknowledgements. The other protocols ask the server instead.
+    private func log(_ when: Rule.Action) -> [Step] {
+        guard kind == .filesection else { return [] }
+        return [
+            Step(when, "acknowledgement written", "write", "writev", "pwrite", of: "*/state/acknowledged*"),
+            Step(when, "acknowledgements emptied", "ftruncate", of: "*/state/acknowledged*"),
         ]
+    }
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let each = context.count(quick: 1, usual: 2, long: 50)
         var random = context.random
-        let server = try FaultServer(uploadDelay: .milliseconds(2))
-        let agent = try context.agent(
-            remote: server.url, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 2])
+        let server = try kind.server(delay: .milliseconds(2))
+        let agent = try kind.agent(
+            context, of: server, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 2])
         let usual = agent.environment
         let board = try FaultBoard(in: context.place)
         var judge = Judge()
@@ -69,7 +86,8 @@ struct StepKills: Trial {
                     try agent.launch()
                     for number in 0..<3 {
                         let name = "\(round)-\(index)-\(call)-\(number).jpg"
-                        let size = Int.random(in: 1000...1_200_000, using: &random)
+                        let size =
+                            number == 0 ? kind.severalFragments : Int.random(in: 1000...1_200_000, using: &random)
                         judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
                     }
                     let isReached = try await died(agent, patience: .seconds(call == 1 ? 60 : 10))
@@ -86,17 +104,17 @@ struct StepKills: Trial {
         try await agent.outcomes(judge, timeout: context.patience)
 
         let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
-        let bound = kills * 4
+        let bound = kills * 4 * kind.fragmentsPerRequest
         findings.add(verdict)
         findings.expect(
-            server.store.repeated <= bound,
-            "\(server.store.repeated) fragments sent again, at most \(bound) were in flight")
+            server.repeatedFragments <= bound,
+            "\(server.repeatedFragments) fragments sent again, at most \(bound) were in flight")
         for step in steps where killed["\(step.action.rawValue) \(step.name)"] == nil {
             findings.expect(false, "never reached: \(step.action.rawValue) \(step.name)")
         }
         return findings.outcome(
             "\(killed.values.reduce(0, +)) kills at \(killed.count) of \(steps.count) steps: \(verdict.summary); "
-                + "\(server.store.repeated) fragments sent again (bound \(bound))")
+                + "\(server.repeatedFragments) fragments sent again (bound \(bound))")
     }
 
     /// Waits until the agent dies at the chosen call. Returns false on timeout.

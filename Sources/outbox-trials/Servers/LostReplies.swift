@@ -3,32 +3,39 @@ import TestSupport
 
 /// R4: the server executes requests, and the replies are lost.
 struct LostReplies: Trial {
-    let name = "R4"
+    var kind = RemoteKind.filesection
+
+    var name: String { "R4" + kind.suffix }
     let title = "replies lost after the server committed"
     let bar = "0 duplicates, 0 lost; nothing confirmed is sent again"
 
     func run(_ context: TrialContext) async throws -> Outcome {
         let each = context.count(quick: 4, usual: 12, long: 500)
         var random = context.random
-        let lost = Shared<[FaultServer.Endpoint: Int]>([:])
-        let server = try FaultServer { endpoint, number in
+        let requests = Shared<[String: Int]>([:])
+        let lost = Shared<[String: Int]>([:])
+        let server = try kind.server { request in
+            let number = requests.withLock { counts in
+                counts[request, default: 0] += 1
+                return counts[request, default: 0]
+            }
             // Every other reply, so that the next attempt reveals work done twice.
-            guard number % 2 == 1 else { return nil }
+            guard number % 2 == 1 else { return false }
             return lost.withLock { counts in
-                guard counts[endpoint, default: 0] < each else { return nil }
-                counts[endpoint, default: 0] += 1
-                return .lostReply
+                guard counts[request, default: 0] < each else { return false }
+                counts[request, default: 0] += 1
+                return true
             }
         }
-        let agent = try context.agent(remote: server.url, ["upload.fragments_in_flight": 1])
+        let agent = try kind.agent(context, of: server, ["upload.fragments_in_flight": 1])
         try await agent.start()
         var judge = Judge()
         var findings = Findings()
-        let kinds: [FaultServer.Endpoint] = [.preLoad, .upload, .isFinish]
+        let kinds = kind.requests
         var index = 0
         while kinds.contains(where: { lost.value[$0, default: 0] < each }) && index < each * 50 {
             let name = "\(index).jpg"
-            let size = Int.random(in: 1000...1_500_000, using: &random)
+            let size = index % 3 == 0 ? kind.severalFragments : Int.random(in: 1000...500_000, using: &random)
             judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
             index += 1
             guard index % 3 == 0 else { continue }

@@ -5,7 +5,9 @@ import TestSupport
 
 /// R9: files change while the agent hashes and uploads them, some with restored times, some through a mapping.
 struct ChangingFiles: Trial {
-    let name = "R9"
+    var kind = RemoteKind.filesection
+
+    var name: String { "R9" + kind.suffix }
     let title = "files changed while hashed or uploaded"
     let bar = "0 mixtures; every visible change is uploaded"
 
@@ -20,8 +22,8 @@ struct ChangingFiles: Trial {
         let changes = context.count(quick: 60, usual: 250, long: 500)
         let slots = 6
         var random = context.random
-        let server = try FaultServer(uploadDelay: .milliseconds(30))
-        let agent = try context.agent(remote: server.url, ["upload.fragments_in_flight": 1])
+        let server = try kind.server(delay: .milliseconds(30))
+        let agent = try kind.agent(context, of: server, ["upload.fragments_in_flight": 1])
         try await agent.start()
         var judge = Judge()
         var findings = Findings()
@@ -59,11 +61,12 @@ struct ChangingFiles: Trial {
         }
         try await agent.outcomes(judge, timeout: context.patience)
 
-        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        let stored = server.stored
+        let verdict = try judge.verdict(stored: stored) { try agent.sidecar($0) }
         findings.add(verdict)
         let silent = counts.filter(\.key.isSilent).values.reduce(0, +)
         return findings.outcome(
-            "\(changes) changes, \(silent) with times put back: \(verdict.summary); \(server.finished.count) objects")
+            "\(changes) changes, \(silent) with times put back: \(verdict.summary); \(stored.finished.count) objects")
     }
 
     private func replace(_ path: String, with bytes: [UInt8], part: String) throws {

@@ -3,7 +3,9 @@ import TestSupport
 
 /// R16: many paths share few contents, dropped before the agent starts, while it sends, and after it has finished.
 struct SameContents: Trial {
-    let name = "R16"
+    var kind = RemoteKind.filesection
+
+    var name: String { "R16" + kind.suffix }
     let title = "many paths of few contents"
     let bar = "exactly one upload for each content; every path has an outcome"
 
@@ -13,8 +15,8 @@ struct SameContents: Trial {
         var random = context.random
         let seeds = (0..<contents).map { _ in random.next() }
         let sizes = (0..<contents).map { _ in Int.random(in: 1000...600_000, using: &random) }
-        let server = try FaultServer(uploadDelay: .milliseconds(10))
-        let agent = try context.agent(remote: server.url)
+        let server = try kind.server(delay: .milliseconds(10))
+        let agent = try kind.agent(context, of: server)
         var judge = Judge()
         var findings = Findings()
 
@@ -29,15 +31,17 @@ struct SameContents: Trial {
         }
         try await agent.outcomes(judge, timeout: context.patience)
 
-        let verdict = try judge.verdict(stored: server.stored) { try agent.sidecar($0) }
+        let stored = server.stored
+        let verdict = try judge.verdict(stored: stored) { try agent.sidecar($0) }
         findings.add(verdict)
         findings.expect(
-            server.finished.count == contents, "\(server.finished.count) objects for \(contents) contents")
-        findings.expect(server.store.repeated == 0, "\(server.store.repeated) fragments were sent more than once")
+            stored.finished.count == contents, "\(stored.finished.count) objects for \(contents) contents")
+        findings.expect(
+            server.repeatedFragments == 0, "\(server.repeatedFragments) fragments were sent more than once")
         let deduplicated = try judge.paths.filter { try agent.sidecar($0)?.deduplicated == true }.count
         findings.expect(
             deduplicated == paths - contents,
             "\(deduplicated) paths say deduplicated, but \(paths - contents) are copies")
-        return findings.outcome("\(paths) paths, \(server.finished.count) uploads, \(deduplicated) deduplicated")
+        return findings.outcome("\(paths) paths, \(stored.finished.count) uploads, \(deduplicated) deduplicated")
     }
 }

@@ -8,7 +8,7 @@ public import UploadCore
 ///
 /// The reader returns the last bytes of a block only after checking the whole block. If the digest differs, reading
 /// throws a `SourceProblem`, the transport closes the connection, and the server never gets a complete fragment of
-/// changed bytes.
+/// changed bytes. For servers that keep incomplete fragments, see `CheckedBody`.
 public final class FragmentReader: BodySource, @unchecked Sendable {
     // Unchecked: only one thread at a time calls a body source, and no other code uses `offset` and `digester`.
     private var offset: UInt64

@@ -158,8 +158,6 @@ public struct OutgoingFragment: Sendable {
     var skip: UInt32
     /// The fragment's bytes, checked while they are read.
     var body: FragmentReader
-    /// The bytes that the server still lacks: `body` without its first `skip` bytes.
-    var rest: any BodySource { skip == 0 ? body : body.part(from: UInt64(skip)) }
     /// Receives about once a second the number of bytes acknowledged by the other end of the connection, framing
     /// included. In-order protocols report bytes of the fragment without framing; these count as progress until the
     /// server states an offset. Must not block.

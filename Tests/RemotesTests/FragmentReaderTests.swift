@@ -1,9 +1,10 @@
 import Digests
 import Foundation
-import Remotes
 import Testing
 import Transport
 import UploadCore
+
+@testable import Remotes
 
 @Suite("Reading a fragment while it is sent")
 struct FragmentReaderTests {
@@ -113,6 +114,27 @@ struct FragmentReaderTests {
             #expect(try readAll(body) == Array(content.bytes[start..<upper]))
             try body.rewind()
         }
+    }
+
+    @Test(
+        "a checked body hands out whole checked blocks only", arguments: [1000, 100_000, 4 * block], [0, 5, block + 5])
+    func checked(pieces: Int, skip: Int) throws {
+        let content = try TestContent(1, size: Self.block * 3 + 10, fragmentSize: UInt32(4 * Self.block))
+        let body = CheckedBody(try content.reader(of: 0).part(from: UInt64(skip)))
+        #expect(body.length == UInt64(content.bytes.count - skip))
+        var buffer = [UInt8](repeating: 0, count: pieces)
+        _ = try buffer.withUnsafeMutableBytes { try body.read(into: $0) }
+        for _ in 0..<2 {
+            try body.rewind()
+            #expect(try readAll(body, pieces: pieces) == Array(content.bytes[skip...]))
+        }
+        try content.flip(at: 3 * Self.block - 1)
+        try body.rewind()
+        var count = 0
+        #expect(throws: SourceProblem(path: content.path, kind: .changed)) {
+            while true { count += try buffer.withUnsafeMutableBytes { try body.read(into: $0) } }
+        }
+        #expect(count == 2 * Self.block - skip)
     }
 
     @Test("a change within the skipped bytes is noticed")

@@ -222,6 +222,34 @@ struct TusRemoteTests {
         #expect(error.message.contains("413"))
     }
 
+    @Test("a refusal as too large, whatever the length, concerns this upload alone")
+    func overQuota() async throws {
+        let server = FakeTusServer(maximumPatch: nil)
+        let content = try TestContent(1, size: 3 << 20, fragmentSize: 4 << 20)
+        let handle = try await register(content, server)
+        for _ in 0..<3 { server.plan("PATCH", 413) }
+        let fragment = try content.fragment(0, id: handle)
+        let refusal = await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) })
+        #expect(kind(refusal) == .permanent)
+        let next = try await register(content, server)
+        _ = try await server.remote.send(content.fragment(0, id: next))
+        #expect(server.requests("PATCH").map(\.length) == [3 << 20, 3 << 19, 1 << 19, 3 << 20])
+    }
+
+    @Test("no byte of a changed block reaches the server, which keeps what arrives", arguments: [0, 300_000])
+    func changed(skip: Int) async throws {
+        let server = FakeTusServer()
+        let content = try TestContent(1, size: 3 << 19, fragmentSize: 2 << 20)
+        let handle = try await register(content, server)
+        try content.flip(at: (1 << 20) - 1)
+        if skip > 0 { server.network.state.withLock { $0.uploads[1]?.bytes = Array(content.bytes[..<skip]) } }
+        let fragment = try content.fragment(0, id: handle, skip: UInt32(skip))
+        await #expect(throws: RemoteFailure.source(SourceProblem(path: content.path, kind: .changed))) {
+            try await server.remote.send(fragment)
+        }
+        #expect(server.network.state.withLock { $0.uploads[1]?.bytes } == Array(content.bytes[..<(1 << 19)]))
+    }
+
     @Test("the reply to a PATCH must state the expected offset", arguments: [nil, "0", "999999", "x"])
     func wrongOffset(offset: String?) async throws {
         let server = FakeTusServer()
@@ -249,6 +277,13 @@ struct TusRemoteTests {
             _ = try await server.remote.send(whole.fragment(0, id: handle))
             #expect(server.requests("PATCH")[0].field("Upload-Checksum")?.prefix(3).description == expected)
         }
+        let large = try TestContent(2, size: 9 << 20, fragmentSize: 16 << 20)
+        let lenient = FakeTusServer(maximumPatch: nil) {
+            $0.offer["Tus-Extension"] = offer
+            $0.offer["Tus-Checksum-Algorithm"] = "md5"
+        }
+        _ = try await lenient.remote.send(large.fragment(0, id: register(large, lenient)))
+        #expect(lenient.requests("PATCH")[0].field("Upload-Checksum") == nil, "an interruption would cost every byte")
         let server = FakeTusServer {
             $0.offer["Tus-Extension"] = offer
             $0.offer["Tus-Checksum-Algorithm"] = "SHA1"
@@ -294,6 +329,27 @@ struct TusRemoteTests {
         guard case .success(.confirmed) = await server.remote.finish([content.upload(handle)])[0] else {
             throw RemoteConformance.Unexpected("not confirmed")
         }
+        #expect(try await server.remote.resume(content.upload(handle)) == .offset(1000))
+    }
+
+    @Test(
+        "a success without an offset proves nothing, unless a tus server says 204",
+        arguments: [
+            (200, [:]), (204, [:]), (200, ["Content-Type": "text/html"]), (200, ["Tus-Resumable": "1.0.0"]),
+            (204, ["Upload-Offset": "x"]),
+        ] as [(Int, [String: String])])
+    func noOffset(status: Int, fields: [String: String]) async throws {
+        let server = FakeTusServer()
+        let content = try content(size: 1000)
+        let handle = try await register(content, server)
+        let upload = content.upload(handle)
+        for _ in 0..<3 { server.plan("HEAD", status, fields) }
+        let failures = [
+            await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }),
+            await failure({ () throws(RemoteFailure) in _ = try await server.remote.finish([upload])[0].get() }),
+            await failure({ () throws(RemoteFailure) in _ = try await server.remote.prove([upload])[0].get() }),
+        ]
+        #expect(failures.map(kind) == [.temporary, .temporary, .temporary])
     }
 
     @Test(
@@ -372,7 +428,7 @@ struct TusRemoteTests {
     @Test(
         "each status concerns the upload alone, the URL, or the server",
         arguments: [
-            (400, Kind.permanent, Kind.permanent), (401, .signedOut, .signedOut), (403, .signedOut, .signedOut),
+            (400, Kind.permanent, Kind.permanent), (401, .signedOut, .signedOut), (403, .signedOut, .outOfStep),
             (404, .lasting, .forgotten), (405, .lasting, .permanent), (409, .permanent, .outOfStep),
             (410, .lasting, .forgotten), (412, .permanent, .outOfStep), (415, .permanent, .permanent),
             (423, .busyUpload, .busyUpload), (429, .temporary, .temporary), (460, .permanent, .outOfStep),
@@ -398,6 +454,42 @@ struct TusRemoteTests {
         #expect(
             kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
                 == (status == 403 ? .forgotten : sending))
+    }
+
+    @Test("a 403 without the header field of tus means bad credentials, whatever the request")
+    func forbidden() async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        server.plan("PATCH", 403)
+        let fragment = try content.fragment(0, id: handle)
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) }))
+                == .signedOut)
+        server.plan("HEAD", 403)
+        let upload = content.upload(handle)
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
+                == .signedOut)
+    }
+
+    @Test(
+        "a 404 or 410 with another server's page does not mean that the upload is gone",
+        arguments: [
+            (404, ["Content-Type": "text/html"], Kind.lasting), (410, ["Content-Type": "text/html"], .lasting),
+            (404, ["Content-Type": "text/html", "Tus-Resumable": "1.0.0"], .forgotten),
+            (404, ["Content-Type": "application/json"], .forgotten), (404, [:], .forgotten),
+        ] as [(Int, [String: String], Kind)])
+    func foreignNotFound(status: Int, fields: [String: String], expected: Kind) async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        server.plan("HEAD", status, fields)
+        let upload = content.upload(handle)
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) })) == expected)
+        server.plan("DELETE", status, fields)
+        try await server.remote.remove([handle])
     }
 
     @Test("a refusal with another server's page concerns no file")

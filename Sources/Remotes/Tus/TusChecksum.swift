@@ -8,6 +8,10 @@ struct TusChecksum: Equatable, Sendable {
     static let md5 = "md5"
     static let sha1 = "sha1"
 
+    /// The longest body with a checksum in bytes. A server drops a body whose checksum does not match, so an interruption
+    /// costs all of the body.
+    static let longestBody = 8 << 20
+
     private let algorithm: String
     private let digest: [UInt8]
 

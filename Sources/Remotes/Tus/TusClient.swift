@@ -74,9 +74,7 @@ struct TusClient: Sendable {
     }
 
     /// `HEAD`: how many bytes of an upload the server has.
-    ///
-    /// - Returns: nil if the server knows the upload and states no offset.
-    func offset(of upload: RemoteUpload) async throws(RemoteFailure) -> UInt64? {
+    func offset(of upload: RemoteUpload) async throws(RemoteFailure) -> UInt64 {
         var judge = TusJudge(method: "HEAD", subject: .upload)
         let request = TransportRequest(method: .head, url: upload.handle.id, timeouts: Self.timeouts)
         let reply: HTTPReply
@@ -89,9 +87,13 @@ struct TusClient: Sendable {
         }
         try judge.accept(reply)
         if let length = reply.number("Upload-Length"), length != upload.plan.size { throw .forgotten }
-        let offset = reply.number("Upload-Offset")
-        if let offset, offset > upload.plan.size { throw .forgotten }
-        return offset
+        if let offset = reply.number("Upload-Offset") {
+            if offset > upload.plan.size { throw .forgotten }
+            return offset
+        }
+        // Some servers answer for a finished upload without an offset. The answer of any other web server proves nothing.
+        guard reply.status == 204, reply.isFromTus else { throw judge.badReply(reply, "it has no Upload-Offset") }
+        return upload.plan.size
     }
 
     /// `PATCH`: sends a part of a fragment.
@@ -104,7 +106,7 @@ struct TusClient: Sendable {
         let base = fragment.upload.plan.range(of: fragment.index).lowerBound
         var request = TransportRequest(
             method: .patch, url: fragment.upload.handle.id, headers: [.contentType: "application/offset+octet-stream"],
-            body: .stream(fragment.body.part(from: part.lowerBound, to: part.upperBound)))
+            body: .stream(CheckedBody(fragment.body.part(from: part.lowerBound, to: part.upperBound))))
         judge.add("Upload-Offset", "\(base + part.lowerBound)", to: &request)
         if let checksum { judge.add("Upload-Checksum", checksum.text, to: &request) }
         if let onProgress = fragment.onProgress {

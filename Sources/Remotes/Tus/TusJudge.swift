@@ -51,11 +51,20 @@ struct TusJudge {
         let said = WebPage.firstLine(of: reply).map { ": \(mask.hide(in: $0).prefix(300))" } ?? ""
         let message = "\(method): the server answered \(status)\(said)"
         if status == 412, let offer = TusOffer(reply.headers), !offer.speaksOurVersion { return wrongVersion(reply) }
-        // Tus servers may say 403 instead of 404. Bad credentials show when the upload is created again.
-        if status == 403, method == "HEAD", reply.isFromTus { return .forgotten }
+        if status == 403, reply.isFromTus {
+            // Tus servers may say 403 instead of 404. Bad credentials show when the upload is created again.
+            if method == "HEAD" { return .forgotten }
+            // The upload may be complete already. The next HEAD shows that, or bad credentials.
+            if method == "PATCH" { return outOfStep("the server answered 403\(said)") }
+        }
         let meaning = (subject == .upload ? Self.ofUpload : Self.ofCreation)[status]
         switch meaning {
-        case .unknown where subject == .upload: return .forgotten
+        case .unknown where subject == .upload:
+            // A web server on the way knows nothing of uploads. A failed removal matters less than such a reply would.
+            if method != "DELETE", !reply.isFromTus, WebPage.isBody(of: reply) {
+                return .foreign(method, reply, retryAfter, hidingToken: mask.hide)
+            }
+            return .forgotten
         case .unknown: return noServer(status, said, retryAfter)
         case .wrongMethod where subject == .creation: return noServer(status, said, retryAfter)
         case .redirect: return .redirected(method, reply, hidingToken: mask.hide)

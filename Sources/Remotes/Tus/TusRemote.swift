@@ -82,11 +82,7 @@ public final class TusRemote: Remote {
     /// `HEAD`. No request if the server already stated the full length.
     public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
         if upload.isStatedComplete { return .asRecorded }
-        guard let offset = try await client.offset(of: upload) else {
-            throw .outOfStep(
-                FileError(code: "bad_reply", message: "HEAD: bad reply: it has no Upload-Offset", retryable: true))
-        }
-        return .offset(offset)
+        return .offset(try await client.offset(of: upload))
     }
 
     /// `PATCH`; several if the server takes no larger ones.
@@ -94,12 +90,15 @@ public final class TusRemote: Remote {
         let range = fragment.upload.plan.range(of: fragment.index)
         let length = UInt64(range.count)
         var start = UInt64(fragment.skip)
+        var limit = maximumPatch.withLock { $0 }
         while start < length {
-            let end = endOfPatch(from: start, of: length)
+            let end = Self.endOfPatch(from: start, of: length, atMost: limit)
             let reply = try await client.patch(fragment, start..<end, checksum: checksum(of: fragment, start..<end))
             switch reply {
-            case .acknowledged: start = end
-            case .tooLarge(let failure): try takeLess(than: end - start, failure)
+            case .acknowledged:
+                start = end
+                lowerMaximum(to: limit)
+            case .tooLarge(let failure): limit = try Self.less(than: end - start, failure)
             }
         }
         return range.upperBound == fragment.upload.plan.size ? Self.completeReceipt : nil
@@ -139,8 +138,8 @@ public final class TusRemote: Remote {
     }
 
     private func checkIsComplete(_ upload: RemoteUpload) async throws(RemoteFailure) {
-        // Some servers answer for a finished upload without an offset (204).
-        guard let offset = try await client.offset(of: upload), offset < upload.plan.size else { return }
+        let offset = try await client.offset(of: upload)
+        guard offset < upload.plan.size else { return }
         let message = "HEAD: the server has \(offset) of \(upload.plan.size) bytes of an upload that it acknowledged"
         throw .outOfStep(FileError(code: "out_of_step", message: message, retryable: true))
     }
@@ -162,10 +161,11 @@ public final class TusRemote: Remote {
     }
 
     /// Returns the checksum of a part of a fragment, if the server takes one of this kind and the part is either the
-    /// whole content, whose MD5 is known, or small enough to be read twice.
+    /// whole of a small content, whose MD5 is known, or small enough to be read twice.
     private func checksum(of fragment: OutgoingFragment, _ part: Range<UInt64>) async -> TusChecksum? {
         guard case .success(let offer) = await discovery.withLock({ $0 })?.value else { return nil }
         let upload = fragment.upload
+        guard part.count <= TusChecksum.longestBody else { return nil }
         if upload.plan.size == UInt64(part.count), offer.checksums.contains(TusChecksum.md5) {
             return .md5(of: upload.key)
         }
@@ -176,20 +176,27 @@ public final class TusRemote: Remote {
     // MARK: Limits of a PATCH
 
     /// Returns the end of the next PATCH within a fragment. Each ends with a block, so that its last bytes are checked.
-    private func endOfPatch(from start: UInt64, of length: UInt64) -> UInt64 {
-        guard let most = maximumPatch.withLock({ $0 }) else { return length }
+    private static func endOfPatch(from start: UInt64, of length: UInt64, atMost most: UInt64?) -> UInt64 {
+        guard let most else { return length }
         let block = UInt64(ContentSeal.blockSize)
         let end = (start + most) / block * block
         return min(length, end > start ? end : (start / block + 1) * block)
     }
 
-    /// Halves the limit after a refusal.
+    /// Returns half of a refused length.
     ///
     /// - Throws: `failure` if the refused body can't be smaller.
-    private func takeLess(than refused: UInt64, _ failure: RemoteFailure) throws(RemoteFailure) {
+    private static func less(than refused: UInt64, _ failure: RemoteFailure) throws(RemoteFailure) -> UInt64 {
         let block = UInt64(ContentSeal.blockSize)
         guard refused > block else { throw failure }
-        maximumPatch.withLock { $0 = min($0 ?? .max, max(refused / 2, block)) }
+        return max(refused / 2, block)
+    }
+
+    /// Lowers the limit for all uploads after the server took a body within the new limit. Without this proof the refusal
+    /// may concern the upload alone: a quota, or a body beyond its end.
+    private func lowerMaximum(to limit: UInt64?) {
+        guard let limit else { return }
+        maximumPatch.withLock { $0 = min($0 ?? limit, limit) }
     }
 }
 

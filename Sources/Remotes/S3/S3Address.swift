@@ -28,8 +28,8 @@ struct S3Address: Equatable, Sendable {
         var path = url.path
         while path.last == "/" { path.removeLast() }
         let scheme = url.isSecure ? "https" : "http"
-        // The URL may name the bucket already.
-        let prefix = isInHost && !host.hasPrefix("\(bucket).") ? "\(bucket)." : ""
+        // A URL of AWS may name the bucket already.
+        let prefix = isInHost && !(isAWS && host.hasPrefix("\(bucket).s3")) ? "\(bucket)." : ""
         let suffix = isInHost ? "" : "/\(Self.encoded(bucket))"
         base = "\(scheme)://\(prefix)\(host)\(port)\(path)\(suffix)"
     }

@@ -10,7 +10,7 @@
 /// | `{path}` | the file's path below the outbox, with its name and extension |
 /// | `{name}` | the file's name with its extension |
 /// | `{date:FORMAT}` | the file's modification time, UTC: `%Y`, `%m`, `%d`, `%H`, `%M`, `%S`, `%%` |
-/// | `{account}` | `remote.account` |
+/// | `{account}` | the account's name, from `outbox login --user`; otherwise `default` |
 public struct S3KeyTemplate: Hashable, Sendable {
     /// The text of the default template.
     public static let standard = "{prefix}{key}{ext}"

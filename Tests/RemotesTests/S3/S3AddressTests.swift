@@ -11,6 +11,8 @@ struct S3AddressTests {
             ("https://S3.EU-Central-1.amazonaws.com/", "photos", "https://photos.s3.eu-central-1.amazonaws.com"),
             ("https://photos.s3.eu-central-1.amazonaws.com", "photos", "https://photos.s3.eu-central-1.amazonaws.com"),
             ("https://s3.cn-north-1.amazonaws.com.cn", "photos", "https://photos.s3.cn-north-1.amazonaws.com.cn"),
+            // A bucket named like a part of the server's host.
+            ("https://s3.eu-west-1.amazonaws.com", "s3", "https://s3.s3.eu-west-1.amazonaws.com"),
             // The certificate does not cover two labels.
             ("https://s3.amazonaws.com", "photos.example.org", "https://s3.amazonaws.com/photos.example.org"),
             ("http://s3.amazonaws.com", "photos.example.org", "http://photos.example.org.s3.amazonaws.com"),
@@ -30,6 +32,8 @@ struct S3AddressTests {
         #expect(S3Address(endpoint: aws, bucket: "b", style: .path).base == aws + "/b")
         let other = S3Address(endpoint: "http://example.org:8333/x", bucket: "b.c", style: .virtualHost)
         #expect(other.base == "http://b.c.example.org:8333/x")
+        let named = S3Address(endpoint: "https://b.example.org", bucket: "b", style: .virtualHost)
+        #expect(named.base == "https://b.b.example.org")
     }
 
     @Test(

@@ -49,6 +49,11 @@ public struct S3Options: Hashable, Sendable {
     /// The size of a part in bytes; nil for 8 MiB. Parts double until 10,000 suffice for a file.
     public var partSize: UInt32?
 
+    /// Whether requests that create objects carry settings that the store may refuse.
+    var hasStorageSettings: Bool {
+        [storageClass, serverSideEncryption, encryptionKeyID, acl].contains { $0 != nil }
+    }
+
     /// Creates the settings for a bucket, with defaults for everything else.
     public init(endpoint: String, bucket: String) {
         self.endpoint = endpoint

@@ -68,6 +68,12 @@ struct S3Judge: Sendable {
     let clock: ServerClock
     /// The region that the requests are signed for.
     let region: String
+    /// Whether requests that create objects carry settings of the configuration, such as a storage class.
+    var hasStorageSettings = false
+
+    /// How far a reply's `Date` may be from the clock before a refusal counts as one of the time, in milliseconds.
+    /// Servers allow 15 minutes.
+    private static let greatestSkew: Int64 = 5 * 60 * 1000
 
     /// The exceptions of S3: a 403 without a reason may mean anything, and a redirect names the bucket's region.
     private static let statuses = StatusTable(exceptions: [403: .odd, 409: .busyUpload])
@@ -88,7 +94,8 @@ struct S3Judge: Sendable {
     func failure(_ problem: S3Problem, _ reply: HTTPReply) -> RemoteFailure {
         let retryAfter = RetryAfter.duration(in: reply.headers)
         if problem.isForeign, problem.status < 500 { return foreign(problem.status, reply, retryAfter) }
-        let said = [problem.code, problem.message.map { mask.hide(in: String($0.prefix(300))) }].compactMap(\.self)
+        let said = [problem.code?.prefix(100), problem.message?.prefix(300)].compactMap(\.self)
+            .map { mask.hide(in: String($0)) }
         let answer = said.isEmpty ? "\(problem.status)" : "\(problem.status) " + said.joined(separator: ": ")
         let message = "\(operation): the server answered \(answer)"
         func temporary(_ code: String, _ advice: String = "", _ outlook: Outlook = .lasting) -> RemoteFailure {
@@ -97,7 +104,10 @@ struct S3Judge: Sendable {
                 outlook: outlook)
         }
         if let region = wrongRegion(problem) { return temporary("wrong_region", region) }
-        switch problem.code {
+        if isAboutSettings(problem) {
+            return temporary("refused_setting", "; correct the settings of [remote]: \(Self.settings(problem))")
+        }
+        switch isAboutTime(problem, reply) ? "RequestTimeTooSkewed" : problem.code {
         case "SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "Busy", "Throttling",
             "ThrottlingException", "TooManyRequests", "RequestLimitExceeded", "ServerBusy":
             return temporary("server_busy", "", .trouble)
@@ -142,6 +152,35 @@ struct S3Judge: Sendable {
             return meaning.failure(message, retryAfter: retryAfter)
                 ?? .permanent(FileError(code: "refused", message: message, retryable: false))
         }
+    }
+
+    /// Whether a refusal may be one of the request's time: rclone gives it the status 400 and the code `AccessDenied`.
+    private func isAboutTime(_ problem: S3Problem, _ reply: HTTPReply) -> Bool {
+        guard problem.status == 400, problem.code == "AccessDenied",
+            let date = reply.headers.first(.date).flatMap(HTTPDate.secondsSince1970)
+        else { return false }
+        return abs(date * 1000 - clock.now.milliseconds) > Self.greatestSkew
+    }
+
+    /// Whether a refusal concerns the configuration, or something that the store can't do, so that other files would
+    /// fail as this one.
+    private func isAboutSettings(_ problem: S3Problem) -> Bool {
+        guard let code = problem.code else { return problem.status == 501 && !problem.isForeign }
+        if code.hasPrefix("KMS.") || problem.status == 501 { return true }
+        switch code {
+        case "InvalidStorageClass", "InvalidEncryptionAlgorithmError", "InvalidBucketName", "NotImplemented",
+            "KMSInvalidStateException":
+            return true
+        // Ceph refuses an unknown storage class or encryption so.
+        case "InvalidArgument":
+            return hasStorageSettings && ["PutObject", "CreateMultipartUpload"].contains(operation)
+        default: return false
+        }
+    }
+
+    private static func settings(_ problem: S3Problem) -> String {
+        problem.code == "InvalidBucketName"
+            ? "bucket" : "storage_class, server_side_encryption, sse_kms_key_id, acl and checksum"
     }
 
     /// Returns what to correct if the bucket is in another region.

@@ -57,6 +57,11 @@ struct S3JudgeTests {
             (200, "InternalError", "temporary server_error trouble"),
             (409, "OperationAborted", "busyUpload server_busy"),
             (403, "QuotaExceeded", "temporary server_full lasting"),
+            (400, "KMS.DisabledException", "temporary refused_setting lasting"),
+            (400, "InvalidStorageClass", "temporary refused_setting lasting"),
+            (400, "InvalidBucketName", "temporary refused_setting lasting"),
+            (501, "NotImplemented", "temporary refused_setting lasting"),
+            (400, "InvalidArgument", "permanent refused"),
             (400, "KeyTooLongError", "permanent refused"), (403, "Strange", "temporary bad_reply trouble"),
             (405, "MethodNotAllowed", "temporary wrong_url lasting"), (507, "Strange", "temporary server_full lasting"),
             (301, "PermanentRedirect", "temporary wrong_region lasting"),
@@ -77,6 +82,7 @@ struct S3JudgeTests {
             (302, "<html>log in</html>", "temporary captive_portal away"), (302, "", "temporary captive_portal away"),
             (511, "<html>log in</html>", "temporary captive_portal away"),
             (413, "too large", "temporary bad_reply lasting"),
+            (501, "", "temporary refused_setting lasting"),
             (413, "", "permanent refused"), (401, "", "signedOut signed_out"),
         ])
     func others(status: Int, body: String, expected: String) throws {
@@ -110,6 +116,32 @@ struct S3JudgeTests {
         #expect(message(failure).contains("the server's clock is 3600 s ahead of this machine's"))
         _ = try self.failure(reply(403, "RequestTimeTooSkewed"))
         #expect(clock.now.milliseconds == 1_000_003_600_000)
+    }
+
+    @Test("an invalid argument concerns the settings that create objects, if there are any")
+    func settings() throws {
+        for (operation, expected) in [
+            ("CreateMultipartUpload", "temporary refused_setting lasting"), ("UploadPart", "permanent refused"),
+        ] {
+            var judge = judge(operation)
+            judge.hasStorageSettings = true
+            let reply = reply(400, "InvalidArgument")
+            #expect(summary(judge.failure(try #require(S3Problem(reply)), reply)) == expected)
+        }
+    }
+
+    @Test("a refusal by a server whose time differs concerns the time, once")
+    func rclone() throws {
+        let reply = reply(400, "AccessDenied", headers: [.date: "Sun, 09 Sep 2001 02:46:40 GMT"])
+        #expect(summary(try failure(reply)) == "temporary clock_skew trouble")
+        #expect(summary(try failure(reply)) == "temporary access_denied lasting")
+    }
+
+    @Test("a long code is cut, and hides the token")
+    func longCode() throws {
+        let reply = reply(503, "geheim1234" + String(repeating: "x", count: 5000))
+        let failure = judge(token: "geheim1234").failure(try #require(S3Problem(reply)), reply)
+        #expect(message(failure).contains("503 ***xxx") && message(failure).utf8.count < 200)
     }
 
     @Test("names the permission that is missing")

@@ -2,9 +2,12 @@ import HTTPTypes
 public import Transport
 import UploadCore
 
-/// Examines an S3 store with a small object under `remote.prefix`: whether the keys may write, read and delete it, and
-/// whether the store keeps it from being overwritten.
+/// Examines an S3 store with a small object under `remote.prefix`: whether the keys may write, read and delete it, whether
+/// the store keeps it from being overwritten, and whether the keys may begin and abort an upload in parts.
 public struct S3Examiner: RemoteExaminer {
+    /// The content of the object.
+    private static let text = Array("outbox doctor\n".utf8)
+
     private let client: S3Client
     private let key: String
 
@@ -23,7 +26,7 @@ public struct S3Examiner: RemoteExaminer {
         key = "\(options.prefix)outbox-doctor.txt"
     }
 
-    /// Sends four requests, one more if this machine's clock is wrong.
+    /// Sends six requests, one more if this machine's clock is wrong.
     public func examine() async -> RemoteExamination {
         var examination = RemoteExamination(findings: [])
         do throws(RemoteFailure) {
@@ -54,8 +57,13 @@ public struct S3Examiner: RemoteExaminer {
                     .note, "the store does not support If-None-Match; the agent asks for an object before it sends one",
                     remedy: "Let no other program write the same keys, or leave {key} in remote.key."))
         }
+        var isForeign = false
         switch try await client.look(key) {
-        case .exists: examination.findings.append(.init(.ok, "the access keys may read objects"))
+        case .exists(let object):
+            isForeign =
+                BodyDigests(of: Self.text, .md5).md5
+                .map { !object.isContent($0, size: UInt64(Self.text.count), sha256: nil) } ?? true
+            examination.findings.append(.init(.ok, "the access keys may read objects"))
         case .missing:
             examination.findings.append(.init(.warning, "the object \(key) was written, and a HEAD does not find it"))
         case .hidden:
@@ -64,6 +72,16 @@ public struct S3Examiner: RemoteExaminer {
                     .warning, "the access keys may not read objects; files of several parts can't be verified",
                     remedy: "Allow s3:GetObject and s3:ListBucket.", isAboutCredentials: true))
         }
+        if isForeign {
+            examination.findings.append(
+                .init(.note, "the object \(key) is not this examination's, and stays"))
+        } else {
+            try await delete(&examination)
+        }
+        try await examineParts(&examination)
+    }
+
+    private func delete(_ examination: inout RemoteExamination) async throws(RemoteFailure) {
         let delete = try await client.exchange(.init(operation: "DeleteObject", method: .delete, key: key))
         if delete.failure != nil, !delete.meansMissing {
             examination.findings.append(
@@ -71,13 +89,31 @@ public struct S3Examiner: RemoteExaminer {
         }
     }
 
+    /// Begins and aborts an upload in parts.
+    private func examineParts(_ examination: inout RemoteExamination) async throws(RemoteFailure) {
+        let create = S3Client.Call(
+            operation: "CreateMultipartUpload", method: .post, key: key, query: [("uploads", "")])
+        let answer = try await client.exchange(create)
+        guard let id = S3Messages.uploadID(in: try answer.document()) else {
+            throw answer.judge.badReply("it has no UploadId")
+        }
+        let abort = S3Client.Call(
+            operation: "AbortMultipartUpload", method: .delete, key: key, query: [("uploadId", id)])
+        if try await client.exchange(abort).failure != nil {
+            examination.findings.append(
+                .init(
+                    .warning, "the access keys may not abort uploads in parts; the parts of cancelled files stay",
+                    remedy: "Allow s3:AbortMultipartUpload, or let the bucket expire incomplete uploads.",
+                    isAboutCredentials: true))
+        }
+    }
+
     private func put(_ examination: inout RemoteExamination) async throws(RemoteFailure) -> S3Client.Answer {
-        let body = Array("outbox doctor\n".utf8)
-        let digests = BodyDigests(of: body, [.md5, .sha256])
+        let digests = BodyDigests(of: Self.text, [.md5, .sha256])
         var call = S3Client.Call(operation: "PutObject", method: .put, key: key)
         call.headers = [.contentType: "text/plain", .ifNoneMatch: "*"]
         call.headers[S3Header.contentMD5] = digests.md5?.bytes.base64
-        call.body = .bytes(body)
+        call.body = .bytes(Self.text)
         call.payload = digests.sha256?.hexadecimal
         var answer = try await client.exchange(call)
         if answer.meansNotImplemented {

@@ -19,7 +19,11 @@ struct S3ExaminerTests {
         #expect(examination.findings.map(\.level) == [.ok, .ok, .ok])
         #expect(examination.date != nil)
         #expect(server.objects.isEmpty)
-        #expect(server.log == ["PutObject", "PutObject", "HeadObject", "DeleteObject"])
+        #expect(
+            server.log == [
+                "PutObject", "PutObject", "HeadObject", "DeleteObject", "CreateMultipartUpload", "AbortMultipartUpload",
+            ])
+        #expect(server.openUploads == 0)
     }
 
     @Test("mentions what a store lacks")
@@ -37,6 +41,24 @@ struct S3ExaminerTests {
         #expect(server.objects.count == 1)
         #expect(await examine(server).findings.map(\.level) == [.ok, .ok, .ok])
         #expect(server.objects.isEmpty)
+    }
+
+    @Test("another content of the same name stays")
+    func foreignObject() async {
+        let server = FakeS3Server()
+        let other = FakeS3Server.Object(bytes: [1], size: 1, tag: "x", headers: [:])
+        server.change { $0.objects["in/outbox-doctor.txt"] = other }
+        #expect(await examine(server).findings.map(\.level) == [.ok, .ok, .ok, .note])
+        #expect(server.objects["in/outbox-doctor.txt"]?.bytes == [1])
+    }
+
+    @Test("warns of keys that may not abort an upload in parts")
+    func denied() async {
+        let server = FakeS3Server()
+        server.change { $0.errors = [("AbortMultipartUpload", 403, "AccessDenied")] }
+        let findings = await examine(server).findings
+        #expect(findings.map(\.level) == [.ok, .ok, .ok, .warning])
+        #expect(findings.last?.remedy?.contains("s3:AbortMultipartUpload") == true)
     }
 
     @Test("names a wrong clock, and goes on")

@@ -97,8 +97,8 @@ public struct UploadDescription: Equatable, Sendable {
     var modified: Int64?
     /// Dimensions and duration of a picture or video, as far as known.
     public var facts = MediaFacts()
-    /// The content's SHA-256; nil if it was not computed. With a SHA-256, a server may report the content as existing
-    /// only after comparing the digest.
+    /// The content's SHA-256; nil if it was not computed. With a SHA-256, a server that reports the content as existing
+    /// compared the digest, or the remote says that it did not.
     public var sha256: StrongDigest?
 
     /// Creates a description from the facts that are always known.
@@ -116,8 +116,9 @@ public enum Registration: Equatable, Sendable {
     /// The server knows the upload by this handle from now on. The resume point gives its progress if it knew the upload
     /// before.
     case registered(RemoteHandle, ResumePoint)
-    /// The server has the content already, so no fragment is sent.
-    case existing(RemoteObject)
+    /// The server has the content already, so no fragment is sent. `byMD5Alone`: it compared no SHA-256, although the
+    /// description may have one.
+    case existing(RemoteObject, byMD5Alone: Bool = false)
 }
 
 /// An upload that the server knows.

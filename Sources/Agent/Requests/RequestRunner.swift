@@ -119,7 +119,8 @@ final class RequestRunner {
                 switch result {
                 case .success(.registered(let handle, let point)):
                     .registered(id, upload.0, handle, point)
-                case .success(.existing(let object)): .existing(id, upload.0, object)
+                case .success(.existing(let object, let byMD5Alone)):
+                    .existing(id, upload.0, object, byMD5Alone: byMD5Alone)
                 case .failure(let failure): .failed(id, upload.0, failure)
                 }
             }

@@ -72,6 +72,11 @@ final class BodyDigester: Sendable {
         return try result.get()
     }
 
+    /// Does work that takes long for the transport's thread, such as hashing a megabyte.
+    func perform<Value: Sendable>(_ work: @Sendable () -> Value) async -> Value {
+        await withTaskExecutorPreference(thread) { work() }
+    }
+
     private static func read(
         _ body: any BodySource, _ wish: BodyDigests.Wish
     ) async -> Result<BodyDigests, TransportError> {

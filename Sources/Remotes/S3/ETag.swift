@@ -13,7 +13,9 @@ struct ETag: Hashable, Sendable {
     /// Reads a tag as servers write it: with or without quotes, with quotes escaped as in HTML, weak, or empty.
     init(_ written: String) {
         var text = written
-        for quote in ["&quot;", "&#34;", "&#x22;"] { text = text.replacing(quote, with: "\"") }
+        if text.utf8.contains(UInt8(ascii: "&")) {
+            for quote in ["&quot;", "&#34;", "&#x22;"] { text = text.replacing(quote, with: "\"") }
+        }
         if text.hasPrefix("W/") { text.removeFirst(2) }
         text = text.filter { $0 != "\"" && !$0.isWhitespace }
         self.text = text.utf8.count <= Self.longest ? text : ""
@@ -30,6 +32,13 @@ struct ETag: Hashable, Sendable {
 
     /// The MD5 that the tag consists of; nil for another tag.
     var digest: ContentKey? { ContentKey(hexadecimal: text) }
+
+    /// The number of parts that the tag of a multipart upload names; nil for another tag.
+    var partCount: Int? {
+        let pieces = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard pieces.count == 2, ContentKey(hexadecimal: pieces[0]) != nil else { return nil }
+        return Int(pieces[1])
+    }
 
     /// Whether two tags are the same. Two missing tags are not.
     func matches(_ other: ETag) -> Bool { !text.isEmpty && text.lowercased() == other.text.lowercased() }

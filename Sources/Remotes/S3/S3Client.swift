@@ -41,11 +41,12 @@ final class S3Client: Sendable {
         /// Whether the server does not implement something of the request.
         var meansNotImplemented: Bool { problem.map { $0.code == "NotImplemented" || $0.status == 501 } ?? false }
 
-        /// Whether the reply says that the object or upload does not exist.
-        var meansMissing: Bool {
-            guard let problem else { return false }
-            return ["NoSuchKey", "NoSuchUpload"].contains(problem.code) || problem.status == 404 && problem.code == nil
-        }
+        /// Whether the reply says that the object or upload does not exist. A 404 without a code may come from another
+        /// server.
+        var meansMissing: Bool { ["NoSuchKey", "NoSuchUpload"].contains(problem?.code) }
+
+        /// Whether the server failed without S3's XML, as moto does for a part of an unknown upload.
+        var isUnexplained: Bool { problem?.status == 500 && problem?.code == nil }
 
         /// Checks that the reply reports success.
         func accept() throws(RemoteFailure) {
@@ -90,7 +91,9 @@ final class S3Client: Sendable {
             body: call.body, maximumReplyLength: call.maximumReplyLength)
         request.onProgress = call.onProgress
         let mask = try await authorizer.authorize(&request, payload: call.payload)
-        let judge = S3Judge(operation: call.operation, mask: mask, clock: clock, region: options.region)
+        let judge = S3Judge(
+            operation: call.operation, mask: mask, clock: clock, region: options.region,
+            hasStorageSettings: options.hasStorageSettings)
         do {
             let reply = try await transport.send(request)
             return Answer(reply: reply, problem: S3Problem(reply), judge: judge)
@@ -101,15 +104,21 @@ final class S3Client: Sendable {
 
     /// Sends a request that must not overwrite an object.
     ///
-    /// Some stores refuse `If-None-Match` as not implemented. They get no condition from then on: the caller has asked
-    /// for the object before.
-    func exchangeUnlessExists(_ call: Call) async throws(RemoteFailure) -> Answer {
+    /// Some stores refuse `If-None-Match` as not implemented. They get no condition, and a HEAD before each request.
+    ///
+    /// - Parameter looksFirst: whether to send a HEAD in any case, because some stores ignore the condition.
+    /// - Returns: nil if an object has the key.
+    func exchangeUnlessExists(
+        _ call: Call, looksFirst: Bool = false
+    ) async throws(RemoteFailure) -> Answer? {
+        let key = call.key ?? ""
         if !refusesConditions.load(ordering: .relaxed) {
+            if looksFirst, case .exists = try await look(key) { return nil }
             var conditional = call
             conditional.headers[.ifNoneMatch] = "*"
             let answer = try await exchange(conditional)
+            if answer.meansExists { return nil }
             if !answer.meansNotImplemented { return answer }
-            refusesConditions.store(true, ordering: .relaxed)
             if case .stream(let body) = call.body {
                 do {
                     try body.rewind()
@@ -118,7 +127,15 @@ final class S3Client: Sendable {
                 }
             }
         }
-        return try await exchange(call)
+        switch try await look(key) {
+        case .exists: return nil
+        case .missing: break
+        case .hidden(let failure): throw failure
+        }
+        let answer = try await exchange(call)
+        // A refusal of both requests was not about the condition.
+        if answer.problem == nil { refusesConditions.store(true, ordering: .relaxed) }
+        return answer
     }
 
     // MARK: Objects
@@ -127,12 +144,14 @@ final class S3Client: Sendable {
     enum Presence: Equatable, Sendable {
         case missing
         case exists(S3Object)
-        /// The credentials may not read.
+        /// The credentials may not read. The failure says nothing about other uploads.
         case hidden(RemoteFailure)
     }
 
     /// Asks what is stored under a key.
-    func look(_ key: String) async throws(RemoteFailure) -> Presence {
+    ///
+    /// - Parameter confirmsAbsence: whether to ask for the reason of a 404, which another server may have sent.
+    func look(_ key: String, confirmsAbsence: Bool = false) async throws(RemoteFailure) -> Presence {
         // The length in the reply is the object's, and no body follows.
         let head = Call(operation: "HeadObject", method: .head, key: key, maximumReplyLength: 1 << 60)
         let answer = try await exchange(head)
@@ -142,8 +161,8 @@ final class S3Client: Sendable {
             }
             return .exists(object)
         }
-        if problem.status == 404 { return .missing }
-        guard problem.status == 400 || problem.status == 403 else { throw answer.judge.failure(problem, answer.reply) }
+        if problem.status == 404, !confirmsAbsence { return .missing }
+        guard [400, 403, 404].contains(problem.status) else { throw answer.judge.failure(problem, answer.reply) }
         return try await explain(key)
     }
 
@@ -158,7 +177,16 @@ final class S3Client: Sendable {
             return .hidden(answer.judge.badReply("the server refuses a HEAD and answers a GET of the same object"))
         }
         guard case .temporary(let error, _, _) = failure, error.code == "access_denied" else { throw failure }
-        return .hidden(failure)
+        return .hidden(failure.ofOneUpload)
+    }
+}
+
+extension RemoteFailure {
+    /// The failure without what it says about other uploads, if it is a lack of permission: the credentials may lack the
+    /// permission for this request alone.
+    var ofOneUpload: RemoteFailure {
+        guard case .temporary(let error, let retryAfter, _) = self, error.code == "access_denied" else { return self }
+        return .busyUpload(error, retryAfter: retryAfter)
     }
 }
 
@@ -175,15 +203,18 @@ struct S3Object: Equatable, Sendable {
 
     /// Reads the facts.
     ///
-    /// - Returns: nil if the reply has no field of S3.
+    /// - Returns: nil if the reply has no field of S3. Other web servers give their pages an ETag, too.
     init?(_ reply: HTTPReply) {
         let fields = reply.headers
-        let isS3 = fields.contains(.eTag) || fields.contains(where: { $0.name.canonicalName.hasPrefix("x-amz-") })
+        let isS3 =
+            fields.contains(where: { $0.name.canonicalName.hasPrefix("x-amz-") })
+            || fields.contains(.eTag) && !WebPage.isBody(of: reply)
         guard isS3 else { return nil }
         size = fields.first(.contentLength).flatMap { UInt64($0) }
         tag = ETag(fields.first(.eTag) ?? "")
         md5 = fields.first(S3Header.metaMD5)?.lowercased()
         sha256 = fields.first(S3Header.metaSHA256)?.lowercased()
+        // AWS, "Object": the ETag of an object with SSE-C or SSE-KMS is not the MD5 of its data.
         hasOpaqueTag =
             fields.contains(S3Header.customerEncryption)
             || fields.first(S3Header.encryption)?.hasPrefix("aws:kms") == true
@@ -191,18 +222,27 @@ struct S3Object: Equatable, Sendable {
 
     /// Whether this is a content that another upload stored: size and digests agree.
     ///
-    /// - Parameter sha256: the content's SHA-256, if known. Then the object's must be known too, and agree.
+    /// - Parameter sha256: the content's SHA-256, if known; compared if the object's is known, too.
     func isContent(_ key: ContentKey, size: UInt64, sha256: StrongDigest?) -> Bool {
         guard self.size == size else { return false }
-        if let sha256, self.sha256 != sha256.description { return false }
+        if let sha256, self.sha256 != nil, !has(sha256) { return false }
         let digest = hasOpaqueTag ? nil : tag.digest
         guard let md5 else { return digest == key }
         return md5 == key.description && (digest == nil || digest == key)
     }
 
-    /// Whether this is what the agent has just sent: the size agrees, and so does the tag or the metadata.
+    /// Whether the metadata name this SHA-256.
+    func has(_ sha256: StrongDigest?) -> Bool { sha256 != nil && self.sha256 == sha256?.description }
+
+    /// Whether this is what the agent has just sent: the size and the tag agree. The metadata, which the agent sent
+    /// itself, count only if the tag can't be compared.
+    ///
+    /// - Parameter tag: the tag that follows from the parts' tags, or that of the reply to a PutObject; nil if unknown.
     func isSent(_ key: ContentKey, size: UInt64, tag: ETag?) -> Bool {
-        let digest = hasOpaqueTag ? nil : self.tag.digest
-        return self.size == size && (md5 == key.description || digest == key || tag.map(self.tag.matches) == true)
+        guard self.size == size else { return false }
+        if !hasOpaqueTag, let digest = self.tag.digest { return digest == key }
+        if let tag, self.tag.matches(tag) { return true }
+        if !hasOpaqueTag, let count = tag?.partCount, self.tag.partCount == count { return false }
+        return md5 == key.description
     }
 }

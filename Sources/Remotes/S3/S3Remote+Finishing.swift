@@ -9,7 +9,9 @@ extension S3Remote {
         var results: [Result<FinishOutcome, RemoteFailure>] = []
         for upload in uploads {
             do throws(RemoteFailure) {
-                results.append(.success(try await finish(upload)))
+                let outcome = try await finish(upload)
+                if case .confirmed = outcome { claims.release(upload.key) }
+                results.append(.success(outcome))
             } catch {
                 results.append(.failure(error))
             }
@@ -23,7 +25,7 @@ extension S3Remote {
         for upload in uploads {
             do throws(RemoteFailure) {
                 let key = upload.handle.name
-                switch try await client.look(key) {
+                switch try await client.look(key, confirmsAbsence: true) {
                 case .exists(let object) where object.isContent(upload.key, size: upload.plan.size, sha256: nil):
                     results.append(.success(.confirmed(finished(key))))
                 case .exists, .missing: throw .forgotten
@@ -57,7 +59,7 @@ extension S3Remote {
     ///
     /// - Returns: nil if the server does not know the upload.
     private func receipts(of upload: RemoteUpload) async throws(RemoteFailure) -> [PartReceipt]? {
-        var receipts = upload.receipts.mapValues { PartReceipt($0) }
+        var receipts = await digester.perform { upload.receipts.mapValues { PartReceipt($0) } }
         if receipts.count < upload.plan.count || receipts.values.contains(where: \.tag.text.isEmpty) {
             do {
                 receipts = try await parts(of: upload)
@@ -68,27 +70,42 @@ extension S3Remote {
         return receipts.sorted { $0.key < $1.key }.map(\.value)
     }
 
+    /// - Parameter isRepeated: whether the receipts are the server's own, because it refused the recorded ones.
     private func complete(
-        _ upload: RemoteUpload, _ key: String, _ receipts: [PartReceipt]
+        _ upload: RemoteUpload, _ key: String, _ receipts: [PartReceipt], isRepeated: Bool = false
     ) async throws(RemoteFailure) -> FinishOutcome {
-        let body = S3Messages.completion(receipts)
-        let digests = BodyDigests(of: body, [.md5, .sha256])
+        guard claims.claim(key, for: upload.key) != .refused else {
+            let message =
+                "CompleteMultipartUpload: another file is being sent as \(key), and this one waits for its end"
+            throw .busyUpload(FileError(code: "name_taken", message: message, retryable: true))
+        }
+        let (body, digests, tag) = await digester.perform {
+            let body = S3Messages.completion(receipts)
+            return (body, BodyDigests(of: body, [.md5, .sha256]), ETag(ofParts: receipts.map(\.tag)))
+        }
         var call = S3Client.Call(
             operation: "CompleteMultipartUpload", method: .post, key: key, query: [("uploadId", upload.handle.id)])
         call.headers[.contentType] = "application/xml"
         call.headers[S3Header.contentMD5] = digests.md5?.bytes.base64
         call.body = .bytes(body)
         call.payload = digests.sha256?.hexadecimal
-        let answer = try await client.exchangeUnlessExists(call)
-        let tag = ETag(ofParts: receipts.map(\.tag))
-        if answer.meansExists { return try await verify(upload, key, tag, after: .taken) }
+        guard let answer = try await client.exchangeUnlessExists(call, looksFirst: true) else {
+            return try await verify(upload, key, tag, after: .taken)
+        }
         if answer.meansMissing { return try await verify(upload, key, tag, after: .forgotten) }
         if let problem = answer.problem, ["InvalidPart", "InvalidPartOrder"].contains(problem.code) {
-            let message = "\(call.operation): the server refuses the parts: \(problem.message ?? "InvalidPart")"
-            let error = FileError(
-                code: "assembly_failed", message: answer.judge.mask.hide(in: message), retryable: true)
-            return .failed(error)
+            if !isRepeated {
+                let parts = try await parts(of: upload)
+                if parts.count == upload.plan.count {
+                    let listed = parts.sorted { $0.key < $1.key }.map(\.value)
+                    return try await complete(upload, key, listed, isRepeated: true)
+                }
+            }
+            let reason = answer.judge.mask.hide(in: String((problem.message ?? "InvalidPart").prefix(300)))
+            let message = "\(call.operation): the server refuses the parts: \(reason)"
+            return .failed(FileError(code: "assembly_failed", message: message, retryable: true))
         }
+        try await explain(answer, upload)
         // A 200 begins before the store has joined the parts: only the document in the body says that it has. Stores give
         // that document several names.
         _ = try answer.document()
@@ -110,9 +127,11 @@ extension S3Remote {
     private func verify(
         _ upload: RemoteUpload, _ key: String, _ tag: ETag?, after step: Step
     ) async throws(RemoteFailure) -> FinishOutcome {
-        let presence = try await client.look(key)
+        let presence = try await client.look(key, confirmsAbsence: step != .completed)
         switch presence {
         case .exists(let object) where object.isSent(upload.key, size: upload.plan.size, tag: tag):
+            // Another upload may have stored this content: the parts of this one would stay.
+            if step == .taken { try await abort(upload) }
             return .confirmed(finished(key))
         case .hidden(let failure): throw failure
         case .missing where step == .completed: return .assembling
@@ -125,7 +144,7 @@ extension S3Remote {
             return .failed(FileError(code: "assembly_failed", message: message, retryable: true))
         case .taken:
             // The parts belong to a name that is gone: the next registration finds another one.
-            try await remove([upload.handle])
+            try await abort(upload)
             throw .forgotten
         case .put, .forgotten: throw .forgotten
         }

@@ -31,7 +31,8 @@ extension S3Remote: SourceRemote {
             throw .permanent(FileError(code: "bad_request", message: message, retryable: false))
         }
         let key = "\(options.prefix)posts/\(commit.sourceID)/\(commit.revision).json"
-        return try await store(BytesBody(body), at: key, type: "application/json")
+        guard let md5 = BodyDigests(of: body, .md5).md5 else { return nil }
+        return try await store(BytesBody(body), at: key, type: "application/json", md5: md5)
     }
 }
 
@@ -44,9 +45,8 @@ extension S3Remote: PortraitRemote {
         } catch {
             throw RemoteFailure(error, endpoint: "PutObject")
         }
-        let name = digests.md5?.description ?? ""
-        let key = "\(options.prefix)portraits/\(name).jpg"
-        return try await store(picture, at: key, type: "image/jpeg", md5: digests.md5)
+        guard let md5 = digests.md5 else { throw .cancelled }
+        return try await store(picture, at: "\(options.prefix)portraits/\(md5).jpg", type: "image/jpeg", md5: md5)
     }
 }
 
@@ -54,14 +54,24 @@ extension S3Remote {
     /// Stores an object whose key says what it contains.
     ///
     /// - Returns: the object's URL.
+    /// - Throws: `.permanent` if the object has another content.
     private func store(
-        _ body: any BodySource, at key: String, type: String, md5: ContentKey? = nil
+        _ body: any BodySource, at key: String, type: String, md5: ContentKey
     ) async throws(RemoteFailure) -> String {
         var call = S3Client.Call(operation: "PutObject", method: .put, key: key, headers: storageHeaders)
         call.headers[.contentType] = type
+        call.headers[S3Header.metaMD5] = md5.description
         try await attach(body, to: &call, md5: md5)
-        let answer = try await client.exchangeUnlessExists(call)
-        if !answer.meansExists { try answer.accept() }
+        if let answer = try await client.exchangeUnlessExists(call, looksFirst: true) {
+            try answer.accept()
+        } else if case .exists(let object) = try await client.look(key),
+            !object.isContent(md5, size: body.length, sha256: nil)
+        {
+            let message =
+                "PutObject: the object \(key) exists with another content; move or delete the object, then run "
+                + "`outbox retry`"
+            throw .permanent(FileError(code: "name_taken", message: message, retryable: false))
+        }
         return client.address.url(of: key)
     }
 }

@@ -15,6 +15,9 @@ extension S3Remote {
 
     private func put(_ fragment: OutgoingFragment, _ key: String) async throws(RemoteFailure) -> PartReceipt {
         let upload = fragment.upload
+        // A new claim means that an earlier run looked for the object.
+        let claim = claims.claim(key, for: upload.key)
+        if claim == .refused { throw .forgotten }
         let details =
             upload.details
             ?? UploadDescription(key: upload.key, plan: upload.plan, path: .root, type: upload.type, modified: nil)
@@ -22,11 +25,14 @@ extension S3Remote {
         // The content's key is its MD5.
         try await attach(fragment.body, to: &call, md5: upload.key)
         call.onProgress = fragment.onProgress
-        let answer = try await client.exchangeUnlessExists(call)
-        guard answer.meansExists else { return PartReceipt(tag: try Self.tag(in: answer)) }
+        if let answer = try await client.exchangeUnlessExists(call, looksFirst: claim == .new) {
+            return PartReceipt(tag: try Self.tag(in: answer))
+        }
         // An earlier request stored the object and its reply was lost, or somebody else took the name.
         switch try await client.look(key) {
-        case .exists(let object) where object.isContent(upload.key, size: upload.plan.size, sha256: details.sha256):
+        case .exists(let object)
+        where object.isContent(upload.key, size: upload.plan.size, sha256: details.sha256)
+            && (details.sha256 == nil || object.has(details.sha256)):
             return PartReceipt(tag: object.tag)
         case .exists: throw .forgotten
         case .missing:
@@ -37,13 +43,37 @@ extension S3Remote {
     }
 
     private func sendPart(_ fragment: OutgoingFragment, _ key: String) async throws(RemoteFailure) -> PartReceipt {
+        claims.claim(key, for: fragment.upload.key)
         var call = S3Client.Call(
             operation: "UploadPart", method: .put, key: key,
             query: [("partNumber", "\(fragment.index + 1)"), ("uploadId", fragment.upload.handle.id)])
         try await attach(fragment.body, to: &call)
         call.onProgress = fragment.onProgress
         let answer = try await client.exchange(call)
-        return PartReceipt(tag: try Self.tag(in: answer), sha256: call.headers[S3Header.checksumSHA256])
+        try await explain(answer, fragment.upload)
+        let tag = try Self.tag(in: answer)
+        let isEncrypted = [S3Header.encryption, S3Header.customerEncryption].contains {
+            answer.reply.headers.contains($0)
+        }
+        if let digest = tag.digest, let sent = call.headers[S3Header.contentMD5], digest.bytes.base64 != sent,
+            !isEncrypted
+        {
+            let message = "UploadPart: the server has other bytes than were sent: the part's ETag is \(tag.text)"
+            throw .busyUpload(FileError(code: "bad_reply", message: message, retryable: true))
+        }
+        return PartReceipt(tag: tag, sha256: call.headers[S3Header.checksumSHA256])
+    }
+
+    /// Finds out whether a refusal means that the upload must start over.
+    ///
+    /// - Throws: `.forgotten` if it must.
+    func explain(_ answer: S3Client.Answer, _ upload: RemoteUpload) async throws(RemoteFailure) {
+        // The upload was created for other checksums: `remote.checksum` was changed.
+        if answer.problem?.code == "InvalidRequest" {
+            try await abort(upload)
+            throw .forgotten
+        }
+        if answer.isUnexplained { _ = try await parts(of: upload) }
     }
 
     /// Adds a body with its digests to a request.
@@ -92,9 +122,17 @@ extension S3Remote {
 
     // MARK: After a restart
 
-    /// `ListParts`: the store's list of parts is the truth. For a PutObject there is nothing to ask.
+    /// `ListParts`: the store's list of parts is the truth. For a PutObject there is nothing to ask, and without the
+    /// permission to list parts, the ledger must do: the completion finds out whether a part is missing.
     public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
-        upload.handle.id.isEmpty ? .asRecorded : .fragments(try await parts(of: upload).mapValues(\.text))
+        guard let key = upload.handle.object, !upload.handle.id.isEmpty else { return .asRecorded }
+        claims.claim(key, for: upload.key)
+        do throws(RemoteFailure) {
+            return .fragments(try await parts(of: upload).mapValues(\.text))
+        } catch {
+            guard case .busyUpload(let reason, _) = error, reason.code == "access_denied" else { throw error }
+            return .asRecorded
+        }
     }
 
     /// Returns the parts that the store has, by index. Leaves out parts of another size than planned.
@@ -106,6 +144,7 @@ extension S3Remote {
             var call = S3Client.Call(operation: "ListParts", method: .get, key: key)
             call.query = [("max-parts", "1000"), ("part-number-marker", "\(marker)"), ("uploadId", upload.handle.id)]
             let answer = try await client.exchange(call)
+            if let failure = answer.failure { throw failure.ofOneUpload }
             guard let page = S3Messages.PartList(try answer.document()) else {
                 throw answer.judge.badReply("no ListPartsResult")
             }

@@ -8,8 +8,9 @@ public import UploadCore
 /// A content that fits into one part is one PutObject: its handle has no id, and `register` sends only the question
 /// whether the store has it. A larger content is a multipart upload, and fragments are its parts.
 ///
-/// No object is ever overwritten or deleted: keys are free when an upload begins, and requests that create an object
-/// carry `If-None-Match: *`.
+/// No object is ever overwritten or deleted: keys are free when an upload begins, contents of one run never share a key,
+/// and requests that create an object carry `If-None-Match: *`. Some stores ignore this condition, so that another
+/// `HeadObject` precedes the completion of an upload.
 public final class S3Remote: Remote {
     /// Maximum length of a key in bytes (AWS, "Naming Amazon S3 objects").
     private static let longestKey = 1024
@@ -33,6 +34,7 @@ public final class S3Remote: Remote {
 
     let client: S3Client
     let digester = BodyDigester()
+    let claims = KeyClaims()
     private let account: String
     var options: S3Options { client.options }
 
@@ -61,6 +63,7 @@ public final class S3Remote: Remote {
             do throws(RemoteFailure) {
                 results.append(.success(try await register(upload)))
             } catch {
+                claims.release(upload.key)
                 results.append(.failure(error))
             }
         }
@@ -79,12 +82,16 @@ public final class S3Remote: Remote {
                     + "the file's path, or leave {path} out of remote.key"
                 throw .permanent(FileError(code: "key_too_long", message: message, retryable: false))
             }
+            // The content that claimed the key is not in the store yet, and may never be: the object may be this one.
+            let claim = claims.claim(key, for: upload.key)
             switch try await client.look(key) {
             case .exists(let object):
                 if object.isContent(upload.key, size: upload.plan.size, sha256: upload.sha256) {
-                    return .existing(finished(key))
+                    claims.release(upload.key)
+                    return .existing(finished(key), byMD5Alone: !object.has(upload.sha256))
                 }
             case .missing, .hidden:
+                if claim == .refused { continue }
                 // If the store hides its objects, the request that creates this one finds out.
                 if upload.plan.count <= 1 { return .registered(RemoteHandle(id: "", object: key), .asRecorded) }
                 return .registered(try await create(key, upload), .asRecorded)
@@ -92,7 +99,7 @@ public final class S3Remote: Remote {
         }
         let message =
             "\(Self.mostNames) objects have the names that remote.key gives this content; add {key} to remote.key"
-        throw .permanent(FileError(code: "name_taken", message: message, retryable: false))
+        throw .busyUpload(FileError(code: "name_taken", message: message, retryable: true))
     }
 
     private func create(_ key: String, _ upload: UploadDescription) async throws(RemoteFailure) -> RemoteHandle {
@@ -140,13 +147,26 @@ public final class S3Remote: Remote {
 
     /// `AbortMultipartUpload`. A handle without id or object is that of a finished object or of a PutObject, and the agent
     /// deletes no objects: other files, and other agents, may rely on them.
+    ///
+    /// - Throws: `.busyUpload` if the credentials may not abort uploads. They may still send files.
     public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
-        for handle in handles where !handle.id.isEmpty {
+        for handle in handles {
             guard let key = handle.object else { continue }
+            claims.release(key: key)
+            if handle.id.isEmpty { continue }
             let call = S3Client.Call(
                 operation: "AbortMultipartUpload", method: .delete, key: key, query: [("uploadId", handle.id)])
             let answer = try await client.exchange(call)
-            if !answer.meansMissing { try answer.accept() }
+            if let failure = answer.failure, !answer.meansMissing { throw failure.ofOneUpload }
+        }
+    }
+
+    /// Aborts an upload that starts over. If the credentials may not abort it, its parts stay.
+    func abort(_ upload: RemoteUpload) async throws(RemoteFailure) {
+        do throws(RemoteFailure) {
+            try await remove([upload.handle])
+        } catch {
+            guard case .busyUpload = error else { throw error }
         }
     }
 }

@@ -60,8 +60,9 @@ public enum MachineEvent: Equatable, Sendable {
 
     /// A registration request ended for one of its uploads.
     case registered(RequestID, ContentKey, RemoteHandle, ResumePoint)
-    /// The server answered a registration: it has the content already.
-    case existing(RequestID, ContentKey, RemoteObject)
+    /// The server answered a registration: it has the content already. `byMD5Alone`: it compared no SHA-256, although
+    /// the upload may have one.
+    case existing(RequestID, ContentKey, RemoteObject, byMD5Alone: Bool = false)
     /// The server said how much of the upload it has.
     case resumed(RequestID, ContentKey, ResumePoint)
     /// So many bytes of a fragment in flight have reached the other end of the connection, those that the server had

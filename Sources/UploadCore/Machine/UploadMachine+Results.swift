@@ -43,14 +43,17 @@ extension UploadMachine {
         rest(key, now: now)
     }
 
-    mutating func existing(_ id: RequestID, _ key: ContentKey, _ remote: RemoteObject, now: Now) {
+    mutating func existing(
+        _ id: RequestID, _ key: ContentKey, _ remote: RemoteObject, byMD5Alone: Bool, now: Now
+    ) {
         succeed(.register)
         guard answer(id, key, kind: .register) != nil else { return }
         if let handle = remote.id.map({ RemoteHandle(id: $0) }) {
             if let error = Self.refusal(of: handle) { return fail(key, error, now: now) }
             keep(handle, now: now)
         }
-        confirm(key, remote, sent: false, byMD5Alone: uploads[key]?.record.sha256 == nil, now: now)
+        let byMD5Alone = byMD5Alone || uploads[key]?.record.sha256 == nil
+        confirm(key, remote, sent: false, byMD5Alone: byMD5Alone, now: now)
     }
 
     /// The maximum length of a handle in bytes: enough for the URL of an upload, or for an object's key with the id

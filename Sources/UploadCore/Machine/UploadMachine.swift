@@ -258,7 +258,8 @@ public struct UploadMachine: Sendable {
         case .retry(let key): retry(key, now: now)
         case .registered(let id, let key, let handle, let point):
             registered(id, key, handle, point, now: now)
-        case .existing(let id, let key, let remote): existing(id, key, remote, now: now)
+        case .existing(let id, let key, let remote, let byMD5Alone):
+            existing(id, key, remote, byMD5Alone: byMD5Alone, now: now)
         case .resumed(let id, let key, let point): resumed(id, key, point, now: now)
         case .passed(let id, let key, let bytes): passed(id, key, bytes, now: now)
         case .acknowledged(let id, let key, let fragment, let receipt, let took):

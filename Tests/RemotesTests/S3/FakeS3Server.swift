@@ -27,6 +27,10 @@ final class FakeS3Server: SourceConformanceServer {
         static let hidesObjects = Quirks(rawValue: 64)
         /// Tags say nothing about the content.
         static let oddTags = Quirks(rawValue: 128)
+        /// Bytes change while they are stored.
+        static let corrupts = Quirks(rawValue: 256)
+        /// A part of an unknown upload, and its completion, are answered with a page of HTML and 500.
+        static let failsOnUnknown = Quirks(rawValue: 512)
     }
 
     struct Part: Sendable {
@@ -65,7 +69,7 @@ final class FakeS3Server: SourceConformanceServer {
         var log: [String] = []
         var losesReply = false
         var cutsPart = false
-        /// Errors that answer the next requests of an operation.
+        /// Errors that answer the next requests of an operation. Without a code, another server answers.
         var errors: [(operation: String, status: Int, code: String)] = []
         /// An error that the next completion reports in a 200, after it joined the parts.
         var errorInSuccess: String?
@@ -82,6 +86,7 @@ final class FakeS3Server: SourceConformanceServer {
 
     let state: Shared
     let s3: S3Remote
+    private let options: S3Options
     let transport: ScriptedTransport
     /// The keys that the remote uses.
     let credentials: FixedKeys
@@ -100,8 +105,12 @@ final class FakeS3Server: SourceConformanceServer {
         options.prefix = "in/"
         options.partSize = 512 << 10
         change(&options)
+        self.options = options
         s3 = S3Remote(options, account: "me", transport: transport, credentials: credentials)
     }
+
+    /// The remote of another run, or of another agent.
+    func another() -> S3Remote { S3Remote(options, account: "me", transport: transport, credentials: credentials) }
 
     func loseNextReply() { state.value.withLock { $0.losesReply = true } }
     func cutNextFragment(after bytes: Int) { state.value.withLock { $0.cutsPart = true } }
@@ -161,7 +170,7 @@ final class FakeS3Server: SourceConformanceServer {
         }
         if let index = state.errors.firstIndex(where: { $0.operation == operation }) {
             let wanted = state.errors.remove(at: index)
-            return error(wanted.status, wanted.code)
+            return wanted.code.isEmpty ? page(wanted.status) : error(wanted.status, wanted.code)
         }
         guard request.url.hasPrefix(bucket + "/"), let path = URLComponents(string: request.url)?.path else {
             return error(404, "NoSuchBucket")
@@ -181,7 +190,7 @@ final class FakeS3Server: SourceConformanceServer {
         case "HeadObject", "GetObject": return read(key, &state)
         case "PutObject":
             if isTaken { return error(412, "PreconditionFailed") }
-            let tag = state.quirks.contains(.oddTags) ? "odd" : MD5Hasher.hash(request.body).hexadecimal
+            let tag = state.quirks.contains(.oddTags) ? "odd" : digest(of: request.body, state)
             state.objects[key] = Object(bytes: request.body, size: request.body.count, tag: tag, headers: headers)
             return success(tag: tag, state)
         case "DeleteObject":
@@ -216,13 +225,16 @@ final class FakeS3Server: SourceConformanceServer {
             if state.quirks.contains(.forgetsCompletions) { return unknown }
             return isTaken ? error(412, "PreconditionFailed") : xml("CompleteMultipartUploadResult", "")
         }
-        guard let upload = state.uploads[id], upload.key == key else { return unknown }
+        guard let upload = state.uploads[id], upload.key == key else {
+            let isWrite = ["UploadPart", "CompleteMultipartUpload"].contains(operation)
+            return state.quirks.contains(.failsOnUnknown) && isWrite ? page(500) : unknown
+        }
         switch operation {
         case "UploadPart":
             guard let number = query["partNumber"].flatMap({ Int($0) }), (1...10_000).contains(number) else {
                 return error(400, "InvalidArgument")
             }
-            let tag = state.quirks.contains(.oddTags) ? "odd\(number)" : MD5Hasher.hash(request.body).hexadecimal
+            let tag = state.quirks.contains(.oddTags) ? "odd\(number)" : digest(of: request.body, state)
             state.uploads[id]?.parts[number] = Part(
                 bytes: request.body, size: request.body.count, tag: tag, sha256: headers["x-amz-checksum-sha256"])
             return success(tag: tag, state)
@@ -247,7 +259,7 @@ final class FakeS3Server: SourceConformanceServer {
                 return error(400, "InvalidPart")
             }
             if upload.headers["x-amz-checksum-algorithm"] == "SHA256", wanted.sha256 != part.sha256 {
-                return error(400, "InvalidPart")
+                return error(400, wanted.sha256 == nil ? "InvalidRequest" : "InvalidPart")
             }
             parts.append(part)
         }
@@ -307,6 +319,15 @@ final class FakeS3Server: SourceConformanceServer {
         let head = #"<?xml version="1.0" encoding="UTF-8"?>"#
         let body = "\(head)\n<\(name) xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\(content)</\(name)>"
         return HTTPReply(status: status, headers: [.contentType: "application/xml"], body: Array(body.utf8))
+    }
+
+    /// The page of another server.
+    private static func page(_ status: Int) -> HTTPReply {
+        HTTPReply(status: status, headers: [.contentType: "text/html"], body: Array("<html>no</html>".utf8))
+    }
+
+    private static func digest(of bytes: [UInt8], _ state: State) -> String {
+        MD5Hasher.hash(state.quirks.contains(.corrupts) ? bytes + [0] : bytes).hexadecimal
     }
 
     static func error(_ status: Int, _ code: String, _ more: String = "") -> HTTPReply {

@@ -133,7 +133,7 @@ struct S3RemoteTests {
         #expect(try await put(try small(1), server).id == "trip/beach.jpg")
         #expect(try await put(try small(2), server).id == "trip/beach (2).jpg")
         #expect(try await put(try small(3), server).id == "trip/beach (3).jpg")
-        guard case .existing(let object) = try await register(try small(2), server) else {
+        guard case .existing(let object, _) = try await register(try small(2), server) else {
             throw RemoteConformance.Unexpected("registered anew")
         }
         #expect(object.id == "trip/beach (2).jpg")
@@ -163,10 +163,15 @@ struct S3RemoteTests {
         for (fields, expected) in table {
             #expect(try object(fields).isContent(key, size: 5, sha256: nil) == expected, "\(fields)")
             #expect(try object(fields).isContent(key, size: 6, sha256: nil) == false)
-            #expect(try object(fields).isContent(key, size: 5, sha256: sha256) == false)
+            // Without a SHA-256 of its own, the object is compared by MD5.
+            #expect(try object(fields).isContent(key, size: 5, sha256: sha256) == expected, "\(fields)")
+            #expect(try object(fields).has(sha256) == false)
         }
         let strong = try object([("ETag", "\(key)"), ("x-amz-meta-sha256", "\(sha256)")])
-        #expect(strong.isContent(key, size: 5, sha256: sha256))
+        #expect(strong.isContent(key, size: 5, sha256: sha256) && strong.has(sha256))
+        #expect(strong.isContent(key, size: 5, sha256: StrongDigest([UInt8](repeating: 8, count: 32))) == false)
+        let page: HTTPFields = [.contentLength: "5", .eTag: "\"1\"", .contentType: "text/html; charset=utf-8"]
+        #expect(S3Object(HTTPReply(status: 200, headers: page)) == nil)
         #expect(S3Object(HTTPReply(status: 200, headers: [.contentLength: "5"])) == nil)
     }
 
@@ -229,7 +234,9 @@ struct S3RemoteTests {
         guard case .confirmed = try await finish(complete, server) else {
             throw RemoteConformance.Unexpected("not confirmed")
         }
-        #expect(server.log == Array(repeating: "ListParts", count: 10) + ["CompleteMultipartUpload", "HeadObject"])
+        #expect(
+            server.log == Array(repeating: "ListParts", count: 10)
+                + ["HeadObject", "CompleteMultipartUpload", "HeadObject"])
     }
 
     @Test("an error in the 200 of a completion is an error, and asking again finds the object")
@@ -253,7 +260,8 @@ struct S3RemoteTests {
         let content = try large(server)
         let handle = try await handle(content, server)
         var receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
-        receipts[0] = "00000000000000000000000000000000"
+        let refusal = ("CompleteMultipartUpload", 400, "InvalidPart")
+        server.change { $0.errors = [refusal, refusal] }
         guard case .failed(let error) = try await finish(content.upload(handle, receipts: receipts), server) else {
             throw RemoteConformance.Unexpected("not failed")
         }
@@ -265,9 +273,170 @@ struct S3RemoteTests {
         }
     }
 
-    @Test("an upload whose name another content took is aborted, and registered again")
-    func takenAtTheEnd() async throws {
+    @Test("recorded tags that the server refuses are replaced by its own, and no part is sent again")
+    func otherTags() async throws {
         let server = FakeS3Server()
+        let content = try large(server)
+        let handle = try await handle(content, server)
+        var receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+        receipts[0] = "00000000000000000000000000000000"
+        guard case .confirmed = try await finish(content.upload(handle, receipts: receipts), server) else {
+            throw RemoteConformance.Unexpected("not confirmed")
+        }
+        #expect(server.holds(content))
+    }
+
+    @Test("an upload whose checksums the configuration no longer asks for is aborted, and registered again")
+    func otherChecksums() async throws {
+        let server = FakeS3Server { $0.checksum = .sha256 }
+        let content = try large(server)
+        let handle = try await handle(content, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+            .mapValues { PartReceipt(tag: PartReceipt($0).tag).text }
+        #expect(await server.s3.finish([content.upload(handle, receipts: receipts)]) == [.failure(.forgotten)])
+        #expect(server.openUploads == 0)
+    }
+
+    @Test("a part whose tag is another MD5 is not acknowledged, and holds up no other upload")
+    func corruptPart() async throws {
+        let server = FakeS3Server(.corrupts)
+        let content = try large(server)
+        let fragment = try content.fragment(0, id: try await handle(content, server))
+        await #expect {
+            try await server.s3.send(fragment)
+        } throws: {
+            if case .busyUpload? = $0 as? RemoteFailure { true } else { false }
+        }
+    }
+
+    @Test("metadata prove nothing about an object whose tag is another MD5")
+    func corruptObject() async throws {
+        let server = FakeS3Server(.corrupts)
+        let content = try small()
+        let handle = try await handle(content, server)
+        let receipt = try #require(try await server.s3.send(content.fragment(0, id: handle)))
+        guard case .failed = try await finish(content.upload(handle, receipts: [0: receipt]), server) else {
+            throw RemoteConformance.Unexpected("not failed")
+        }
+        let large = try self.large(server)
+        server.change { $0.quirks = [] }
+        let id = try await self.handle(large, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(large, id: id)
+        let upload = large.upload(id, receipts: receipts)
+        guard case .confirmed = try await finish(upload, server) else {
+            throw RemoteConformance.Unexpected("not confirmed")
+        }
+        server.change { $0.objects[id.name]?.tag = "\(content.key)-\(large.plan.count)" }
+        #expect(await server.s3.finish([upload]) == [.failure(.forgotten)])
+    }
+
+    @Test("a store that answers 500 for an upload it lost is asked, and the upload starts over")
+    func unexplained() async throws {
+        let server = FakeS3Server(.failsOnUnknown)
+        let content = try large(server)
+        let handle = try await handle(content, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+        server.forgetEverything()
+        await #expect(throws: RemoteFailure.forgotten) { try await server.s3.send(content.fragment(0, id: handle)) }
+        #expect(await server.s3.finish([content.upload(handle, receipts: receipts)]) == [.failure(.forgotten)])
+        let second = try await self.handle(content, server)
+        server.change { $0.errors = [("UploadPart", 500, "")] }
+        await #expect {
+            try await server.s3.send(content.fragment(0, id: second))
+        } throws: {
+            self.code($0 as? RemoteFailure) == "server_error"
+        }
+    }
+
+    @Test("another server's 404 ends no upload, no removal and no confirmation")
+    func foreignAbsence() async throws {
+        let server = FakeS3Server()
+        let content = try large(server)
+        let handle = try await handle(content, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+        let upload = content.upload(handle, receipts: receipts)
+        server.change { $0.errors = [("CompleteMultipartUpload", 404, "")] }
+        #expect(failure(await server.s3.finish([upload]).first) == "bad_reply")
+        server.change { $0.errors = [("AbortMultipartUpload", 404, "")] }
+        await #expect(throws: RemoteFailure.self) { try await server.s3.remove([handle]) }
+        #expect(server.openUploads == 1)
+        let object = try await put(try small(), server)
+        server.change { $0.errors = [("HeadObject", 404, ""), ("GetObject", 404, "")] }
+        let known = try small().upload(RemoteHandle(id: object.id ?? ""))
+        #expect(failure(await server.s3.prove([known]).first) == "bad_reply")
+    }
+
+    @Test("contents of one name get names of their own before either is in the store")
+    func claims() async throws {
+        let template = try S3KeyTemplate("{name}")
+        let server = FakeS3Server(.ignoresConditions) { $0.key = template }
+        let contents = try (1...3).map { try RemoteConformance(server: server).content($0) }
+        var handles: [RemoteHandle] = []
+        for content in contents { handles.append(try await handle(content, server)) }
+        #expect(handles.map(\.name) == ["beach.jpg", "beach (2).jpg", "beach (3).jpg"])
+        #expect(try await handle(contents[1], server).name == "beach (2).jpg")
+        try await server.s3.remove([handles[0]])
+        #expect(try await handle(try small(4), server).name == "beach.jpg")
+    }
+
+    @Test("a claimed name is no obstacle to a content that the store has under it")
+    func claimOfExisting() async throws {
+        let template = try S3KeyTemplate("{name}")
+        let server = FakeS3Server { $0.key = template }
+        let content = try small(1)
+        _ = try await handle(try small(2), server)
+        let object = FakeS3Server.Object(
+            bytes: content.bytes, size: content.bytes.count, tag: "\(content.key)", headers: [:])
+        server.change { $0.objects["beach.jpg"] = object }
+        guard case .existing = try await register(content, server) else {
+            throw RemoteConformance.Unexpected("registered")
+        }
+    }
+
+    @Test("contents of an earlier run that share a name never overwrite each other")
+    func claimsOfAnotherRun() async throws {
+        let template = try S3KeyTemplate("{name}")
+        let server = FakeS3Server(.ignoresConditions) { $0.key = template }
+        let (first, second) = (try large(server), try RemoteConformance(server: server).content(2))
+        let handle = try await handle(first, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(first, id: handle)
+        let restarted = server.another()
+        // The new run claims the name before it hears of the old upload.
+        guard case .registered(let other, _) = try await restarted.register([second.description])[0].get() else {
+            throw RemoteConformance.Unexpected("existing")
+        }
+        #expect(other.name == handle.name)
+        let upload = first.upload(handle, receipts: receipts)
+        #expect(failure(await restarted.finish([upload]).first) == "name_taken")
+        try await restarted.remove([other])
+        guard case .confirmed = try await restarted.finish([upload])[0].get() else {
+            throw RemoteConformance.Unexpected("not confirmed")
+        }
+        let small = try small(3)
+        let late = RemoteHandle(id: "", object: handle.name)
+        await #expect(throws: RemoteFailure.forgotten) { try await restarted.send(small.fragment(0, id: late)) }
+        #expect(server.objects.count == 1 && server.holds(first))
+    }
+
+    @Test("parts of an upload whose content another one stored meanwhile are aborted")
+    func takenByTheSame() async throws {
+        let server = FakeS3Server()
+        let content = try large(server)
+        let handle = try await handle(content, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+        try await RemoteConformance(server: server).uploadsAContent()
+        #expect(server.openUploads == 1)
+        guard case .confirmed = try await finish(content.upload(handle, receipts: receipts), server) else {
+            throw RemoteConformance.Unexpected("not confirmed")
+        }
+        #expect(server.openUploads == 0)
+    }
+
+    @Test(
+        "an upload whose name another content took is aborted, and registered again",
+        arguments: [[], .ignoresConditions] as [FakeS3Server.Quirks])
+    func takenAtTheEnd(quirks: FakeS3Server.Quirks) async throws {
+        let server = FakeS3Server(quirks)
         let content = try large(server)
         let handle = try await handle(content, server)
         let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
@@ -278,6 +447,77 @@ struct S3RemoteTests {
         #expect(await server.s3.finish([upload]) == [.failure(.forgotten)])
         #expect(server.openUploads == 0)
         #expect(server.objects[handle.name]?.bytes == [1])
+    }
+
+    @Test("credentials that may not abort or list uploads hold up nothing else")
+    func deniedAbort() async throws {
+        let server = FakeS3Server()
+        let content = try large(server)
+        let handle = try await handle(content, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+        server.change { $0.errors = [("AbortMultipartUpload", 403, "AccessDenied")] }
+        await #expect {
+            try await server.s3.remove([handle])
+        } throws: {
+            if case .busyUpload(let error, _)? = $0 as? RemoteFailure { error.code == "access_denied" } else { false }
+        }
+        server.change { $0.errors = [("ListParts", 403, "AccessDenied")] }
+        #expect(try await server.s3.resume(content.upload(handle)) == .asRecorded)
+        let other = FakeS3Server.Object(bytes: [1], size: 1, tag: "x", headers: [:])
+        server.change {
+            $0.objects[handle.name] = other
+            $0.errors = [("AbortMultipartUpload", 403, "AccessDenied")]
+        }
+        #expect(await server.s3.finish([content.upload(handle, receipts: receipts)]) == [.failure(.forgotten)])
+    }
+
+    @Test("a refusal of both requests does not turn conditions off")
+    func conditionsStay() async throws {
+        let server = FakeS3Server { $0.storageClass = "COLD" }
+        let content = try small()
+        let handle = try await handle(content, server)
+        server.change { $0.errors = [("PutObject", 501, "NotImplemented"), ("PutObject", 501, "NotImplemented")] }
+        await #expect {
+            try await server.s3.send(content.fragment(0, id: handle))
+        } throws: {
+            self.code($0 as? RemoteFailure) == "refused_setting"
+        }
+        try await put(content, server)
+        #expect(server.objects[handle.name]?.headers["if-none-match"] == "*")
+    }
+
+    @Test("a store without conditions is asked for the object right before each request")
+    func looksBeforeUnconditional() async throws {
+        let server = FakeS3Server(.refusesConditions)
+        try await put(try small(1), server)
+        let content = try small(2)
+        let handle = try await handle(content, server)
+        server.change {
+            $0.objects[handle.name] = FakeS3Server.Object(bytes: [1], size: 1, tag: "x", headers: [:])
+        }
+        await #expect(throws: RemoteFailure.forgotten) { try await server.s3.send(content.fragment(0, id: handle)) }
+        #expect(server.objects[handle.name]?.bytes == [1])
+    }
+
+    @Test("an object without a SHA-256 counts as existing by MD5 alone")
+    func existingByMD5() async throws {
+        let server = FakeS3Server()
+        let content = try small()
+        try await put(content, server)
+        var description = content.description
+        description.sha256 = StrongDigest([UInt8](repeating: 7, count: 32))
+        for (stored, expected) in [(nil, true), (description.sha256, false)] {
+            server.change { state in
+                for key in state.objects.keys {
+                    state.objects[key]?.headers["x-amz-meta-sha256"] = stored?.description
+                }
+            }
+            guard case .existing(_, let byMD5Alone) = try await server.s3.register([description])[0].get() else {
+                throw RemoteConformance.Unexpected("registered")
+            }
+            #expect(byMD5Alone == expected)
+        }
+        #expect(server.objects.count == 1)
     }
 
     @Test("a removal aborts uploads, and deletes no object")
@@ -379,7 +619,7 @@ struct S3RemoteTests {
         let handle = try await handle(content, server)
         let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
         let result = await server.s3.finish([content.upload(handle, receipts: receipts)]).first
-        guard case .failure(.temporary(let error, _, .lasting)) = result else {
+        guard case .failure(.busyUpload(let error, _)) = result else {
             throw RemoteConformance.Unexpected("\(String(describing: result))")
         }
         #expect(error.code == "access_denied" && error.message.contains("s3:GetObject"))
@@ -424,6 +664,21 @@ struct S3RemoteTests {
         }
         let object = try #require(server.objects["in/portraits/\(key).jpg"])
         #expect(object.bytes == picture && object.headers["content-type"] == "image/jpeg")
+    }
+
+    @Test("a manifest never overwrites another object", arguments: [[], .ignoresConditions] as [FakeS3Server.Quirks])
+    func takenManifest(quirks: FakeS3Server.Quirks) async throws {
+        let server = FakeS3Server(quirks)
+        let other = FakeS3Server.Object(bytes: [1], size: 1, tag: "x", headers: [:])
+        server.change { $0.objects["in/posts/0011/3.json"] = other }
+        let commit = SourceCommit(
+            sourceID: "0011", revision: 3, title: "Sea", cover: nil, fileIDs: [], createdAt: WallTime(milliseconds: 0))
+        await #expect {
+            _ = try await server.s3.commit(commit)
+        } throws: {
+            self.code($0 as? RemoteFailure) == "name_taken"
+        }
+        #expect(server.objects["in/posts/0011/3.json"]?.bytes == [1])
     }
 
     @Test("a post's manifest names the objects of its files")

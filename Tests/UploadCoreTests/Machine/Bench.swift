@@ -80,7 +80,7 @@ struct Bench {
     private mutating func strike(_ event: MachineEvent) {
         let answered: (id: RequestID, key: ContentKey?)
         switch event {
-        case .registered(let id, let key, _, _), .existing(let id, let key, _), .resumed(let id, let key, _),
+        case .registered(let id, let key, _, _), .existing(let id, let key, _, _), .resumed(let id, let key, _),
             .acknowledged(let id, let key, _, _, _), .finished(let id, let key, _), .failed(let id, let key, _):
             answered = (id, key)
         case .removed(let id), .removalFailed(let id, _), .committed(let id, _), .commitFailed(let id, _):

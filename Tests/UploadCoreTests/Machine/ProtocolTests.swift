@@ -233,6 +233,21 @@ struct ProtocolTests {
         }
     }
 
+    @Test("a server that compared no SHA-256 recognised the content by MD5 alone")
+    func existingByMD5() throws {
+        var content = content(1)
+        content.sha256 = StrongDigest([UInt8](repeating: 7, count: 32))
+        var bench = Bench()
+        bench.tell(.join("a", content, paused: false))
+        let request = try #require(bench.underWay.first)
+        let object = RemoteObject(id: "old", url: nil)
+        let writes = bench.tell(.existing(request.id, content.key, object, byMD5Alone: true)).writes
+        #expect(
+            writes.contains {
+                if case .confirmation(let confirmation) = $0 { confirmation.isByMD5Alone } else { false }
+            })
+    }
+
     @Test("a path with a SHA-256 passes it to an upload without one")
     func digestComesLater() throws {
         var bench = Bench()

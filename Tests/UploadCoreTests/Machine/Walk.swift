@@ -122,7 +122,7 @@ struct Walk: RandomWalk {
 
     private mutating func strike(_ event: MachineEvent) {
         switch event {
-        case .registered(let id, let key, _, _), .existing(let id, let key, _), .resumed(let id, let key, _),
+        case .registered(let id, let key, _, _), .existing(let id, let key, _, _), .resumed(let id, let key, _),
             .acknowledged(let id, let key, _, _, _), .finished(let id, let key, _), .failed(let id, let key, _):
             begun[id]?.keys.removeAll { $0 == key }
             if begun[id]?.keys.isEmpty == true { begun[id] = nil }

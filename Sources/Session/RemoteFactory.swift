@@ -13,7 +13,7 @@ package struct RemoteFactory: Sendable {
     /// Returns the remote, with its traits.
     ///
     /// - Parameter account: the owner of the uploads.
-    /// - Returns: nil for a protocol that is not built yet; `Configuration.startRefusal` says so.
+    /// - Returns: nil for settings that the configuration refuses.
     package func remote(
         account: String, transport: any HTTPTransport, credentials: any CredentialSource
     ) -> (any Remote)? {
@@ -33,8 +33,7 @@ package struct RemoteFactory: Sendable {
         }
     }
 
-    /// Returns what examines the server for `outbox doctor`; nil for fileSection, whose `probe` does, and for a protocol
-    /// that is not built yet.
+    /// Returns what examines the server for `outbox doctor`; nil for fileSection, whose `probe` does.
     package func examiner(
         account: String, transport: any HTTPTransport, credentials: any CredentialSource
     ) -> (any RemoteExaminer)? {

@@ -15,7 +15,7 @@ package final class S3Server: Sendable {
     package struct Object: Sendable {
         package var bytes: [UInt8]
         /// The metadata of the request that created it, by lower-case names.
-        var fields: [String: String]
+        package var fields: [String: String]
         var tag: String
     }
 

@@ -179,13 +179,20 @@ extension Ledger {
         try forEach(SourceRecord.self, body, damaged: damaged)
     }
 
-    /// Returns the keyed digest of one block of 512 KiB; nil if unknown.
-    public func digest(of key: ContentKey, block: Int) throws(LedgerError) -> UInt64? {
-        guard block >= 0 else { return nil }
-        let page: DigestPage? = try record(LedgerKeys.page(key, block / DigestPage.blocks))
-        let index = block % DigestPage.blocks
-        guard let page, index < page.digests.count else { return nil }
-        return page.digests[index]
+    /// Returns the keyed digests of blocks of 512 KiB, in order, up to the first unknown one.
+    public func digests(of key: ContentKey, blocks: Range<Int>) throws(LedgerError) -> [UInt64] {
+        var digests: [UInt64] = []
+        var next = max(blocks.lowerBound, 0)
+        while next < blocks.upperBound {
+            let page: DigestPage? = try record(LedgerKeys.page(key, next / DigestPage.blocks))
+            let start = next % DigestPage.blocks
+            let wanted = min(blocks.upperBound - next, DigestPage.blocks - start)
+            let found = page?.digests.dropFirst(start).prefix(wanted) ?? []
+            digests += found
+            if found.count < wanted { break }
+            next += wanted
+        }
+        return digests
     }
 
     /// Returns the confirmation of a content by one server and account; nil if none exists.

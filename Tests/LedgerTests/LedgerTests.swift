@@ -67,6 +67,9 @@ struct LedgerTests {
         await ledger.commit([.digests(sampleKey, (0..<5000).map { UInt64($0) * 3 })])
         #expect(try ledger.digest(of: sampleKey, block: 4999) == 14997)
         #expect(try ledger.digest(of: sampleKey, block: 5000) == nil)
+        #expect(try ledger.digests(of: sampleKey, blocks: 4000..<4200) == (4000..<4200).map { UInt64($0) * 3 })
+        #expect(try ledger.digests(of: sampleKey, blocks: 4999..<9000) == [14997])
+        #expect(try ledger.digests(of: sampleKey, blocks: 7..<7) == [])
         await ledger.commit([.forgetUpload(sampleKey)])
         #expect(try ledger.digest(of: sampleKey, block: 0) == nil)
     }

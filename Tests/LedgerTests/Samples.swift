@@ -130,3 +130,10 @@ func allSources(in ledger: Ledger) throws -> [SourceRecord] {
     })
     return found
 }
+
+extension Ledger {
+    /// Returns the keyed digest of one block; nil if unknown.
+    func digest(of key: ContentKey, block: Int) throws(LedgerError) -> UInt64? {
+        try digests(of: key, blocks: block..<block + 1).first
+    }
+}

@@ -227,9 +227,7 @@ final class RequestRunner {
         let last = Int((range.upperBound + blockSize - 1) / blockSize)
         var digests: [UInt64] = []
         do {
-            for block in first..<max(first, last) {
-                if let digest = try parts.ledger.digest(of: key, block: block) { digests.append(digest) }
-            }
+            digests = try parts.ledger.digests(of: key, blocks: first..<max(first, last))
         } catch {
             report(.ledgerFailed(error))
         }

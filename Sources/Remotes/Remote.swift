@@ -159,6 +159,8 @@ public struct OutgoingFragment: Sendable {
     var skip: UInt32
     /// The fragment's bytes, checked while they are read.
     var body: FragmentReader
+    /// The largest request in bytes for a part of the fragment (in-order protocols); nil for no limit.
+    public var longestRequest: UInt64?
     /// Receives about once a second the number of bytes acknowledged by the other end of the connection, framing
     /// included. In-order protocols report bytes of the fragment without framing; these count as progress until the
     /// server states an offset. Must not block.

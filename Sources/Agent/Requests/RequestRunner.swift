@@ -201,10 +201,11 @@ final class RequestRunner {
         }
         let isStream = parts.remote.traits.inOrder
         figures.begin(id, key, of: body.length - min(UInt64(skip), body.length), isStream: isStream, at: now)
-        let outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body) { [report] bytes in
+        var outgoing = OutgoingFragment(upload: upload, index: fragment, skip: skip, body: body) { [report] bytes in
             report(.reached(id, bytes: bytes, isStream ? .passed(id, key, bytes: UInt64(skip) + bytes) : nil))
         }
-        start(id, isSending: true) { [remote = parts.remote, clock = parts.clock] in
+        outgoing.longestRequest = uploads.machine.longestRequest
+        start(id, isSending: true) { [remote = parts.remote, clock = parts.clock, outgoing] in
             let begin = clock.now.monotonic
             do throws(RemoteFailure) {
                 let receipt = try await remote.send(outgoing)

@@ -81,8 +81,9 @@ struct TusClient: Sendable {
         switch try await answer(to: request, &judge) {
         case .success(let answer): reply = answer
         case .failure(.replyTimeout(let message)):
-            // The server may be busy with an earlier PATCH of this upload. Says nothing about other uploads.
-            throw .busyUpload(FileError(code: "reply_timeout", message: "HEAD: \(message)", retryable: true))
+            // The server may be busy with an earlier PATCH of this upload.
+            throw .temporary(
+                FileError(code: "reply_timeout", message: "HEAD: \(message)", retryable: true), outlook: .silent)
         case .failure(let error): throw judge.failure(error)
         }
         try judge.accept(reply)

@@ -90,15 +90,16 @@ public final class TusRemote: Remote {
         let range = fragment.upload.plan.range(of: fragment.index)
         let length = UInt64(range.count)
         var start = UInt64(fragment.skip)
-        var limit = maximumPatch.withLock { $0 }
+        var smaller: UInt64?
         while start < length {
-            let end = Self.endOfPatch(from: start, of: length, atMost: limit)
+            let limits = [maximumPatch.withLock { $0 }, fragment.longestRequest, smaller]
+            let end = Self.endOfPatch(from: start, of: length, atMost: limits.compactMap(\.self).min())
             let reply = try await client.patch(fragment, start..<end, checksum: checksum(of: fragment, start..<end))
             switch reply {
             case .acknowledged:
                 start = end
-                lowerMaximum(to: limit)
-            case .tooLarge(let failure): limit = try Self.less(than: end - start, failure)
+                lowerMaximum(to: smaller)
+            case .tooLarge(let failure): smaller = try Self.less(than: end - start, failure)
             }
         }
         return range.upperBound == fragment.upload.plan.size ? Self.completeReceipt : nil

@@ -51,7 +51,13 @@ struct Gate: Equatable, Sendable {
         // Requests sent before the refusal of the credentials may still get answers, which say nothing about the next
         // request.
         if reason == .signedOut, case .closed = state { return }
-        if state != .open { self = Gate() }
+        if state != .open || failures > 0 { self = Gate() }
+    }
+
+    /// Opens the gate for other requests before the probe is answered, because the server takes the bytes of the probe.
+    /// If the probe fails nevertheless, the next pause is longer.
+    mutating func openEarly() {
+        if state == .probing, reason == .unreachable { state = .open }
     }
 
     /// Records a failure that is not the file's fault.
@@ -79,8 +85,8 @@ struct Gate: Equatable, Sendable {
     /// Does not wait for a probe in progress, which may hang in the old network or carry the old credentials. The
     /// pauses start over as well, since a new network may need a moment before it works.
     mutating func hurry(now: Now) {
-        if isOpen { return }
         failures = 0
+        if isOpen { return }
         state = .closed(until: now.monotonic)
         nextAttemptAt = now.wall
     }
@@ -137,6 +143,12 @@ struct Gates: Equatable, Sendable {
         lastAnswer = now
         server.succeed()
         kinds[kind.rawValue].succeed()
+    }
+
+    /// Opens the gates for other requests while a probe of this kind is still under way.
+    mutating func openEarly(_ kind: RequestKind) {
+        server.openEarly()
+        kinds[kind.rawValue].openEarly()
     }
 
     /// Records a failure that is not the file's fault.

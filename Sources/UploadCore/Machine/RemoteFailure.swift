@@ -33,6 +33,9 @@ public enum Outlook: Equatable, Sendable {
     /// The server did not answer: it was unreachable, the connection broke, or an intermediary answered instead (a
     /// gateway with 502, 503 or 504, a captive portal). The server may be back at any moment.
     case away
+    /// The server did not answer a question about one upload in time. If it answers others meanwhile, an earlier request of
+    /// this upload keeps it busy (tus: a HEAD behind a stalled PATCH). Otherwise like `away`.
+    case silent
     /// Somebody must fix the cause (507, a wrong URL, another server's page): retry only at the ceiling of the backoff.
     case lasting
 }

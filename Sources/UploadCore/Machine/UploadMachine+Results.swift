@@ -84,6 +84,8 @@ extension UploadMachine {
                 succeed(.send)
             }
             if before > bytes, before - bytes > Upload.smallSize { losesInterruptedBytes = true }
+            // The bytes were late: the server stated an offset before it had stored all that arrived.
+            if bytes > before, bytes - before > Upload.smallSize { losesInterruptedBytes = false }
         }
         if upload.isVerification, !upload.isComplete {
             actions.append(.write(.forgetConfirmation(key, scope)))
@@ -157,6 +159,12 @@ extension UploadMachine {
         let range = upload.record.plan.range(of: fragment)
         // Only the acknowledgement completes the fragment.
         let bytes = min(bytes, UInt64(range.count) - 1)
+        if request.wasProbe, bytes >= UInt64(request.skip) + Self.provingSize {
+            // The answer to a long request may take an hour.
+            gates.openEarly(.send)
+            request.wasProbe = false
+            requests[id] = request
+        }
         if bytes >= request.mark.bytes + UInt64(Pace.unit) {
             pace.observeStream(
                 now.monotonic - request.mark.at, bytes: Int(bytes - request.mark.bytes), sharing: isUnderWay(.send))
@@ -214,6 +222,9 @@ extension UploadMachine {
         guard let kind = requests[id]?.kind else { return }
         guard let request = answer(id, key, kind: kind) else { return }
         switch failure {
+        case .temporary(let error, _, .silent) where hasAnswered(since: request):
+            if request.wasProbe { gates.abandonProbe(kind, now: now) }
+            failLater(key, error, now: now)
         case .temporary(let error, _, _):
             let pause = close(kind, failure, request: request, now: now)
             failLater(key, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
@@ -268,7 +279,8 @@ extension UploadMachine {
         switch failure {
         case .temporary(let error, _, let outlook):
             let wanted = backoff.pause(askedBy: failure)
-            let longest = outlook == .away ? longestAbsence(now: now) : ceiling
+            let isAway = outlook == .away || outlook == .silent
+            let longest = isAway ? longestAbsence(now: now) : ceiling
             let pause = { (failures: Int) in wanted ?? backoff.pause(afterFailures: failures, atMost: longest) }
             gates.fail(
                 kind, .unreachable, error: error, pause: pause, wasProbe: request.wasProbe, now: now)
@@ -305,8 +317,15 @@ extension UploadMachine {
     /// answers nobody, an upload waits no longer than the gate. A single failure between answers may be the upload's
     /// own fault.
     func longestWait(after failure: RemoteFailure, now: Now) -> Duration? {
-        guard case .temporary(_, _, .away) = failure, gates.server.failures > 1 else { return nil }
+        guard case .temporary(_, _, let outlook) = failure, outlook == .away || outlook == .silent,
+            gates.server.failures > 1
+        else { return nil }
         return longestAbsence(now: now)
+    }
+
+    /// Whether the server answered any request after this one began.
+    private func hasAnswered(since request: Request) -> Bool {
+        gates.lastAnswer.map { $0 > request.mark.at } == true
     }
 
     /// Updates the assumptions about the server's side after an interruption.

@@ -135,7 +135,7 @@ extension UploadMachine {
     /// Whether an upload is sending much in one request, which may end early, since the upload resumes in the middle of a
     /// fragment.
     private func sendsForLong(_ key: ContentKey) -> Bool {
-        guard traits.asksBeforeResuming, traits.inOrder, !losesInterruptedBytes, let upload = uploads[key],
+        guard traits.asksBeforeResuming, traits.inOrder, let upload = uploads[key],
             let fragment = upload.inFlight.keys.first
         else { return false }
         let left = UInt64(upload.record.plan.range(of: fragment).count) - UInt64(upload.partial)

@@ -69,6 +69,8 @@ public struct UploadMachine: Sendable {
         }
     }
 
+    /// The number of bytes of a probe that show that the server is back.
+    static let provingSize: UInt64 = 1 << 20
     /// The number of bytes a large upload sends before it yields its slot to waiting small ones, and vice versa.
     static let turnSize: UInt64 = 32 << 20
     /// A missing server that answered within `memoryOfAnswer` gets a request at least this often.
@@ -103,7 +105,7 @@ public struct UploadMachine: Sendable {
     /// Whether the next free slot is for a small or a large upload, because an upload of the other class yielded it.
     var slotIsForSmall: Bool?
     /// Whether a broken connection has cost an upload many bytes in this run. Some servers, and proxies that buffer
-    /// requests, drop all that arrived of an incomplete request. Then no request ends early in favour of other uploads.
+    /// requests, drop all that arrived of an incomplete request. Then requests are short.
     var losesInterruptedBytes = false
     /// The numbers of uploads with an id and without a slot.
     var ready = ClassCounts()

@@ -39,6 +39,10 @@ extension UploadMachine {
     /// Whether a path itself is paused, regardless of a pause of everything; nil if the path waits for no upload.
     public func isPaused(_ path: RelativePath, of key: ContentKey) -> Bool? { uploads[key]?.waiters[path]?.paused }
 
+    /// The largest request in bytes for a part of a fragment; nil for no limit. Short requests bound what an interruption
+    /// costs with a server that drops incomplete ones.
+    public var longestRequest: UInt64? { losesInterruptedBytes ? Upload.smallSize / 2 : nil }
+
     /// Returns the server's receipts for fragments, which the protocol returns at the end.
     public func receipts(of key: ContentKey) -> [Int: String] { uploads[key]?.receipts ?? [:] }
 

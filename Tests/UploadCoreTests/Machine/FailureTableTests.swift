@@ -91,6 +91,24 @@ struct FailureTableTests {
         #expect(bench.machine.keys.isEmpty)
     }
 
+    @Test(
+        "a question without an answer concerns the upload alone if the server answered others meanwhile",
+        arguments: [false, true])
+    func silent(answersOthers: Bool) {
+        var bench = Bench(.tus, files: 2)
+        for name in ["a", "b"] as [RelativePath] {
+            bench.tell(.join(name, content(name == "a" ? 1 : 2, fragments: 3), paused: false))
+            bench.answer(.register)
+        }
+        bench.answer(.send, .failure(.outOfStep(.busy)))
+        #expect(bench.kinds == [.send, .resume])
+        bench.pass(.seconds(1))
+        if answersOthers { bench.answer(.send) }
+        bench.answer(.resume, .failure(.temporary(.busy, outlook: .silent)))
+        #expect(bench.state() == .waiting)
+        #expect(bench.trouble.isEmpty == answersOthers)
+    }
+
     @Test("a busy deletion holds back only deletions")
     func busyDeletion() {
         var bench = Bench()

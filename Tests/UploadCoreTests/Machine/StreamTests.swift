@@ -110,9 +110,10 @@ struct StreamTests {
         #expect(bench.outcomes.count == 11)
     }
 
-    @Test("no request ends early once an interruption has cost many bytes")
+    @Test("requests are short once an interruption has cost many bytes, so that each may still end early")
     func costly() {
         var bench = Bench(Self.long, files: 1)
+        #expect(bench.machine.longestRequest == nil)
         bench.tell(.join("a", content(1, bytes: 256 << 20), paused: false))
         bench.answer(.register)
         pass(12 << 20, &bench)
@@ -122,10 +123,82 @@ struct StreamTests {
         let small = content(99, bytes: 100_000)
         bench.tell(.join("small", small, paused: false))
         bench.answer(.register)
+        #expect(bench.machine.longestRequest == 4 << 20)
         pass(40 << 20, &bench)
-        #expect(bench.cancelled.isEmpty && bench.kinds == [.send])
+        #expect(bench.cancelled.count == 1 && bench.underWay.contains { $0.keys == [small.key] })
+    }
+
+    @Test("requests are long again if the missing bytes were only late")
+    func lateBytes() {
+        var bench = Bench(Self.long, files: 1)
+        bench.tell(.join("a", content(1, bytes: 256 << 20), paused: false))
+        bench.answer(.register)
+        pass(12 << 20, &bench)
+        bench.answer(.send, .failure(.busy))
+        bench.pass(.seconds(1))
+        bench.answer(.resume, .offset(0))
+        bench.answer(.send, .failure(.outOfStep(.busy)))
+        bench.answer(.resume, .offset(12 << 20))
+        #expect(bench.machine.longestRequest == nil)
+    }
+
+    @Test("a pause of everything also ends the request of an upload that gave its slot away")
+    func pauseAll() {
+        var bench = sending(files: 1)
         bench.answer(.send)
-        #expect(bench.underWay.contains { $0.keys == [small.key] }, "between two requests another file gets its turn")
+        bench.answer(.send)
+        pass(10 << 20, &bench)
+        let small = content(99, bytes: 100_000)
+        bench.tell(.join("small", small, paused: false))
+        bench.answer(.register)
+        #expect(bench.kinds == [.send] && bench.machine.lingering == [large.key])
+        bench.tell(.setAllPaused(true))
+        #expect(bench.underWay.isEmpty)
+        bench.tell(.setAllPaused(false))
+        bench.run()
+        #expect(bench.outcomes.count == 2)
+    }
+
+    @Test("while a probe sends, others may begin as soon as the server took a mebibyte of it")
+    func probe() {
+        var bench = Bench(.stream, files: 2)
+        bench.tell(
+            .join("a", content(1, bytes: 2 * Self.fragment), paused: false),
+            .join("b", content(2, bytes: 2 * Self.fragment), paused: false))
+        while bench.kinds.contains(.register) { bench.answer(.register) }
+        for _ in 0..<2 { bench.answer(.send, .failure(.busy)) }
+        bench.pass(.seconds(2))
+        while bench.kinds.contains(.resume) { bench.answer(.resume, .offset(0)) }
+        #expect(bench.kinds == [.send])
+        pass((1 << 20) - 1, &bench)
+        #expect(bench.kinds == [.send])
+        pass(1 << 20, &bench)
+        #expect(bench.kinds == [.send, .send])
+        #expect(bench.trouble.last == .some(nil))
+    }
+
+    @Test("the pauses still grow if each probe fails after the gate opened for it")
+    func failingProbes() {
+        var gate = Gate()
+        var counts: [Int] = []
+        let now = Bench().now
+        func fail() {
+            gate.fail(
+                .unreachable, error: .busy,
+                pause: {
+                    counts.append($0)
+                    return .seconds(1)
+                }, wasProbe: true, now: now)
+        }
+        for _ in 0..<3 {
+            fail()
+            gate.begin()
+            gate.openEarly()
+            #expect(gate.isOpen)
+        }
+        gate.succeed()
+        fail()
+        #expect(counts == [1, 2, 3, 1])
     }
 
     @Test("new bytes under way put file_timeout off, the same bytes again do not")

@@ -146,7 +146,10 @@ struct WalkServer {
 
     /// A failure that concerns one upload.
     private static func ownFault(_ random: inout WalkRandom) -> RemoteFailure {
-        random.pick([.outOfStep(.busy), .busyUpload(.busy), .busyUpload(.busy, retryAfter: .seconds(7))])
+        random.pick([
+            .outOfStep(.busy), .busyUpload(.busy), .busyUpload(.busy, retryAfter: .seconds(7)),
+            .temporary(.busy, outlook: .silent),
+        ])
     }
 
     private static func object(_ key: ContentKey) -> RemoteObject { RemoteObject(id: nil, url: "http://x/\(key.high)") }

@@ -51,7 +51,8 @@ struct Walk: RandomWalk {
     var commits: [Batch] = []
     /// The requests the machine began, by its own records; and the requests really sent.
     var begun: [RequestID: Begun] = [:]
-    var sent: [(request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan])] = []
+    var sent:
+        [(request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan], stated: Set<ContentKey>)] = []
     /// The paths that the agent hashes again.
     var settling: Set<RelativePath> = []
     /// Whether the ledger can't be read. Only while time passes: users' requests are refused then.
@@ -146,7 +147,8 @@ struct Walk: RandomWalk {
             sent.append(
                 (
                     request, Dictionary(uniqueKeysWithValues: names),
-                    Dictionary(uniqueKeysWithValues: records.map { ($0.key, $0.plan) })
+                    Dictionary(uniqueKeysWithValues: records.map { ($0.key, $0.plan) }),
+                    Set(request.keys.filter { isStatedComplete($0) })
                 ))
         }
     }
@@ -155,9 +157,26 @@ struct Walk: RandomWalk {
         guard !sent.isEmpty else { return commitOne() }
         let index = Int.random(in: 0..<sent.count, using: &random)
         if sent[index].request.kind == .send, random.oneIn(3) { return passBytes(of: sent[index].request) }
-        let (request, names, plans) = sent.remove(at: index)
+        let (request, names, plans, stated) = sent.remove(at: index)
         let waiters = request.keys.first.map { Array(machine.waiters(of: $0)).sorted() } ?? []
-        tell(server.take(request, names: names, plans: plans, waiters: waiters, random: &random))
+        tell(server.take(request, names: names, plans: plans, stated: stated, waiters: waiters, random: &random))
+    }
+
+    /// Whether the agent has the receipt of tus for a complete upload.
+    private func isStatedComplete(_ key: ContentKey) -> Bool {
+        machine.receipts(of: key).values.contains(WalkServer.completeReceipt)
+    }
+
+    /// Makes the server forget a content, unless the agent has its receipt for the content, or may have it again after a
+    /// kill.
+    mutating func forget(_ key: ContentKey) {
+        let hasReceipt = commits.contains { batch in
+            batch.actions.writes.contains { write in
+                if case .fragments(key, let page) = write { !page.receipts.isEmpty } else { false }
+            }
+        }
+        if traits.inOrder, hasReceipt || !ledger.receipts(key).isEmpty { return }
+        server.whole.remove(key)
     }
 
     private mutating func passBytes(of request: Begun) {
@@ -177,7 +196,9 @@ struct Walk: RandomWalk {
         commits = []
         for flight in sent where random.oneIn(2) {
             // The request arrives although the agent is dead.
-            _ = server.take(flight.request, names: flight.names, plans: flight.plans, waiters: [], random: &random)
+            _ = server.take(
+                flight.request, names: flight.names, plans: flight.plans, stated: flight.stated, waiters: [],
+                random: &random)
         }
         sent = []
         begun = [:]
@@ -228,7 +249,7 @@ struct Walk: RandomWalk {
 
     private mutating func join(_ path: RelativePath, _ content: DropContent) {
         // Make the server forget some contents: otherwise it would soon have all of them.
-        if random.oneIn(2) { server.whole.remove(content.key) }
+        if random.oneIn(2) { forget(content.key) }
         var events: [MachineEvent] = []
         if let old = drops[path], old.outcome == nil { events.append(.leave(path, old.content.key)) }
         events.append(.join(path, content, paused: false))

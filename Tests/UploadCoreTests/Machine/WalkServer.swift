@@ -1,7 +1,12 @@
 import UploadCore
 
 /// A server that really stores its uploads, with occasional faults.
+///
+/// For in-order protocols it is a tus server: the last PATCH completes the upload, and the reply is the receipt. The server
+/// then may know the upload no more. It recognises no content.
 struct WalkServer {
+    static let completeReceipt = "complete"
+
     struct Stored {
         var key: ContentKey
         var plan: FragmentPlan
@@ -27,11 +32,17 @@ struct WalkServer {
 
     /// Executes a request and returns the resulting events for the machine.
     ///
-    /// - Parameter names: The ids of the uploads at the time of the request.
+    /// - Parameters:
+    ///   - names: The ids of the uploads at the time of the request.
+    ///   - stated: The uploads whose receipt says that they are complete. The remote asks no server about these.
     mutating func take(
-        _ request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan], waiters: [RelativePath],
-        random: inout WalkRandom
+        _ request: Begun, names: [ContentKey: String], plans: [ContentKey: FragmentPlan], stated: Set<ContentKey>,
+        waiters: [RelativePath], random: inout WalkRandom
     ) -> [MachineEvent] {
+        if let key = request.keys.first, stated.contains(key) {
+            if request.kind == .resume { return [.resumed(request.id, key, .asRecorded)] }
+            if request.kind == .finish { return [.finished(request.id, key, .confirmed(Self.object(key)))] }
+        }
         if let failure = wholeFailure(&random) { return Reply.failure(failure).events(for: request) }
         // The request arrives, but its reply is lost.
         let isLost = isFlaky && random.oneIn(25)
@@ -80,19 +91,28 @@ struct WalkServer {
     ) -> MachineEvent {
         let id = request.id
         if request.kind == .register {
-            if whole.contains(key) { return .existing(id, key, RemoteObject(id: "old", url: nil)) }
+            if !traits.inOrder, whole.contains(key) { return .existing(id, key, RemoteObject(id: "old", url: nil)) }
             if isFlaky, random.oneIn(200) { return .failed(id, key, .refused) }
             lastID += 1
             open["id\(lastID)"] = Stored(key: key, plan: plan)
             return .registered(id, key, RemoteHandle(id: "id\(lastID)"), traits.inOrder ? .offset(0) : .asRecorded)
         }
         if isFlaky, request.kind == .send, random.oneIn(60), let path = waiters.randomElement(using: &random) {
+            // The server keeps what arrived before the problem.
+            if let name, let stored = open[name], stored.key == key, traits.inOrder {
+                let end = plan.range(of: request.fragment).upperBound
+                if stored.offset < end {
+                    open[name]?.offset = UInt64.random(in: stored.offset..<end, using: &random)
+                }
+            }
             return .failed(id, key, .source(path, random.pick([.changed, .missing, .unreadable(.refused)])))
         }
         if isFlaky, random.oneIn(40) { return .failed(id, key, Self.ownFault(&random)) }
         if isFlaky, let name, random.oneIn(80) { open[name] = nil }
         guard let name, var stored = open[name], stored.key == key else {
-            if request.kind == .finish, whole.contains(key) { return .finished(id, key, .confirmed(Self.object(key))) }
+            if !traits.inOrder, request.kind == .finish, whole.contains(key) {
+                return .finished(id, key, .confirmed(Self.object(key)))
+            }
             return .failed(id, key, .forgotten)
         }
         defer { if open[name] != nil { open[name] = stored } }
@@ -103,13 +123,13 @@ struct WalkServer {
         case .resume:
             let receipts = stored.fragments.map { ($0, "etag-\($0)") }
             return .resumed(id, key, .fragments(Dictionary(uniqueKeysWithValues: receipts)))
-        case .send: return send(request, key, &stored, &random)
+        case .send: return send(request, key, name, &stored, &random)
         default: return finish(id, key, name, &stored, &random)
         }
     }
 
-    private func send(
-        _ request: Begun, _ key: ContentKey, _ stored: inout Stored, _ random: inout WalkRandom
+    private mutating func send(
+        _ request: Begun, _ key: ContentKey, _ name: String, _ stored: inout Stored, _ random: inout WalkRandom
     ) -> MachineEvent {
         let range = stored.plan.range(of: request.fragment)
         if traits.inOrder {
@@ -124,19 +144,26 @@ struct WalkServer {
         }
         stored.fragments.insert(request.fragment)
         let took = Duration.milliseconds(Int.random(in: 1...20_000, using: &random))
-        let receipt = traits.maximumFragments == nil ? nil : "etag-\(request.fragment)"
+        var receipt = traits.maximumFragments == nil ? nil : "etag-\(request.fragment)"
+        if traits.inOrder, stored.offset == stored.plan.size {
+            receipt = Self.completeReceipt
+            whole.insert(key)
+            if random.oneIn(2) { open[name] = nil }
+        }
         return .acknowledged(request.id, key, fragment: request.fragment, receipt: receipt, took: took)
     }
 
     private mutating func finish(
         _ id: RequestID, _ key: ContentKey, _ name: String, _ stored: inout Stored, _ random: inout WalkRandom
     ) -> MachineEvent {
+        if traits.inOrder {
+            if stored.offset < stored.plan.size { return .failed(id, key, .outOfStep(.busy)) }
+            whole.insert(key)
+            return .finished(id, key, .confirmed(Self.object(key)))
+        }
         if isFlaky, random.oneIn(6) { return .finished(id, key, .assembling) }
-        let isWhole = traits.inOrder ? stored.offset == stored.plan.size : stored.fragments.count == stored.plan.count
-        if traits.inOrder, !isWhole { return .failed(id, key, .outOfStep(.busy)) }
-        guard isWhole, !isFlaky || !random.oneIn(30) else {
+        guard stored.fragments.count == stored.plan.count, !isFlaky || !random.oneIn(30) else {
             stored.fragments = []
-            stored.offset = 0
             return .finished(id, key, .failed(.unassembled))
         }
         whole.insert(key)

@@ -40,7 +40,7 @@ extension Walk {
         let free = Self.paths.filter { drops[$0].map { $0.outcome != nil } ?? true }
         for (path, key) in zip(free, some) where random.oneIn(4) == false {
             guard let content = Self.contents.first(where: { $0.key == key }) else { continue }
-            server.whole.remove(key)
+            forget(key)
             events.append(.join(path, content, paused: false))
             joined[path] = Drop(content: content, joinedLater: decided.uploads[key] != nil)
         }

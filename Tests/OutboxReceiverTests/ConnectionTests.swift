@@ -30,15 +30,6 @@ import Testing
     }
 
     /// The server accepts connections on one thread and handles them on another, so a stop can come in between.
-    @Test func aServerCanBeCancelledBeforeItHasHandledAConnection() async throws {
-        for _ in 0..<5 {
-            var waiting: [HTTPConnection] = []
-            try await TestServer.run { server in
-                for _ in 0..<50 { waiting.append(try server.connection()) }
-            }
-        }
-    }
-
     @Test func aConnectionThatNobodyHandlesIsClosed() async throws {
         let channel = NIOAsyncTestingChannel()
         try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()

@@ -1,6 +1,5 @@
 import Digests
 import Foundation
-import HTTPTypes
 import Synchronization
 import Testing
 import Transport
@@ -9,30 +8,7 @@ import UploadCore
 @testable import Remotes
 
 @Suite("The requests of tus")
-struct TusRemoteTests {
-    private static let mebibyte: UInt32 = 1 << 20
-
-    /// A content of two fragments of a mebibyte and a half.
-    private func content(size: Int = 5 << 19) throws -> TestContent {
-        try TestContent(1, size: size, fragmentSize: Self.mebibyte)
-    }
-
-    private func register(_ content: TestContent, _ server: FakeTusServer) async throws -> RemoteHandle {
-        guard case .registered(let handle, _) = try await server.remote.register([content.description])[0].get() else {
-            throw RemoteConformance.Unexpected("registered otherwise")
-        }
-        return handle
-    }
-
-    private func failure(_ work: () async throws(RemoteFailure) -> Void) async -> RemoteFailure? {
-        do {
-            try await work()
-            return nil
-        } catch {
-            return error
-        }
-    }
-
+struct TusRemoteTests: TusSteps {
     // MARK: Creation
 
     @Test("a creation states length and metadata; names that are not UTF-8 are written as in sidecars")
@@ -421,111 +397,5 @@ struct TusRemoteTests {
                 try await server.remote.remove([RemoteHandle(id: FakeTusServer.url + "1")])
             })
         else { throw RemoteConformance.Unexpected("423") }
-    }
-
-    // MARK: Statuses
-
-    enum Kind: String { case outOfStep, busyUpload, forgotten, permanent, temporary, lasting, signedOut, other }
-
-    private func kind(_ failure: RemoteFailure?) -> Kind {
-        switch failure {
-        case .outOfStep: .outOfStep
-        case .busyUpload: .busyUpload
-        case .forgotten: .forgotten
-        case .permanent: .permanent
-        case .temporary(_, _, .lasting): .lasting
-        case .temporary: .temporary
-        case .signedOut: .signedOut
-        default: .other
-        }
-    }
-
-    @Test(
-        "each status concerns the upload alone, the URL, or the server",
-        arguments: [
-            (400, Kind.permanent, Kind.permanent), (401, .signedOut, .signedOut), (403, .signedOut, .outOfStep),
-            (404, .lasting, .forgotten), (405, .lasting, .permanent), (409, .permanent, .outOfStep),
-            (410, .lasting, .forgotten), (412, .permanent, .outOfStep), (415, .permanent, .permanent),
-            (423, .busyUpload, .busyUpload), (429, .temporary, .temporary), (460, .permanent, .outOfStep),
-            (500, .temporary, .temporary), (503, .temporary, .temporary), (507, .lasting, .lasting),
-            (301, .temporary, .temporary), (511, .temporary, .temporary),
-        ])
-    func statuses(status: Int, creating: Kind, sending: Kind) async throws {
-        let server = FakeTusServer()
-        let content = try content()
-        let handle = try await register(content, server)
-        let fields = ["Tus-Resumable": "1.0.0", "Location": "http://x/"]
-        server.plan("POST", status, fields)
-        let description = content.description
-        let created = await server.remote.register([description])[0]
-        #expect(kind(await failure { () throws(RemoteFailure) in _ = try created.get() }) == creating)
-        server.plan("PATCH", status, fields)
-        let fragment = try content.fragment(0, id: handle)
-        #expect(
-            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) })) == sending)
-        server.plan("HEAD", status, fields)
-        let upload = content.upload(handle)
-        // A HEAD may say 403 instead of 404.
-        #expect(
-            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
-                == (status == 403 ? .forgotten : sending))
-    }
-
-    @Test("a 403 without the header field of tus means bad credentials, whatever the request")
-    func forbidden() async throws {
-        let server = FakeTusServer()
-        let content = try content()
-        let handle = try await register(content, server)
-        server.plan("PATCH", 403)
-        let fragment = try content.fragment(0, id: handle)
-        #expect(
-            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) }))
-                == .signedOut)
-        server.plan("HEAD", 403)
-        let upload = content.upload(handle)
-        #expect(
-            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
-                == .signedOut)
-    }
-
-    @Test(
-        "a 404 or 410 with another server's page does not mean that the upload is gone",
-        arguments: [
-            (404, ["Content-Type": "text/html"], Kind.lasting), (410, ["Content-Type": "text/html"], .lasting),
-            (404, ["Content-Type": "text/html", "Tus-Resumable": "1.0.0"], .forgotten),
-            (404, ["Content-Type": "application/json"], .forgotten), (404, [:], .forgotten),
-        ] as [(Int, [String: String], Kind)])
-    func foreignNotFound(status: Int, fields: [String: String], expected: Kind) async throws {
-        let server = FakeTusServer()
-        let content = try content()
-        let handle = try await register(content, server)
-        server.plan("HEAD", status, fields)
-        let upload = content.upload(handle)
-        #expect(
-            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) })) == expected)
-        server.plan("DELETE", status, fields)
-        try await server.remote.remove([handle])
-    }
-
-    @Test("a refusal with another server's page concerns no file")
-    func foreignPage() async throws {
-        let server = FakeTusServer()
-        server.plan("POST", 400, body: "<html><title>400 The plain HTTP request was sent to HTTPS port</title></html>")
-        guard
-            case .failure(.temporary(let error, _, .lasting)) = await server.remote.register([try content().description]
-            )[0]
-        else { throw RemoteConformance.Unexpected("no failure") }
-        #expect(error.code == "bad_reply" && error.message.contains("plain HTTP request"))
-    }
-
-    @Test("no message shows the token")
-    func token() async throws {
-        let server = FakeTusServer(token: "very-secret")
-        server.plan("POST", 500, body: "Authorization: Bearer very-secret")
-        guard case .failure(.temporary(let error, _, _)) = await server.remote.register([try content().description])[0]
-        else {
-            throw RemoteConformance.Unexpected("no failure")
-        }
-        #expect(!error.message.contains("very-secret") && error.message.contains("***"))
     }
 }

@@ -48,12 +48,6 @@ final class CatchUp {
     /// all again.
     var isComplete: Bool { isOver && !hasSkipped }
 
-    /// Whether all paths at rest have their sidecars at the present place.
-    var hasCheckedSidecars: Bool {
-        if case .sidecars = next { return false }
-        return !isChecking && !hasSkipped
-    }
-
     /// Whether the next page need not wait for sidecars.
     var mayProceed: Bool { next != nil && !isChecking }
 

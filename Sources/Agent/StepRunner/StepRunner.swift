@@ -209,7 +209,7 @@ final class StepRunner {
         case .caughtUp:
             catchUp.checked()
             // Sidecars at a former place may go after the last page.
-            return (catchUp.hasCheckedSidecars ? [.searchStrays] : []) + (catchUp.isOver ? [] : [.catchUp])
+            return [catchUp.isOver ? .searchStrays : .catchUp]
         case .catchUp:
             isCatchUpQueued = false
             return [.catchUp]
@@ -221,7 +221,7 @@ final class StepRunner {
     private func take(_ news: StraySearch.News, _ core: AgentCore) -> [AgentStep] {
         // After `leftFormerPlace` the former sidecars are gone. So the ledger stores the new place even while the agent ends.
         if case .found = news, isEnding() { return [] }
-        strays.mayLeaveFormerPlace = catchUp.hasCheckedSidecars
+        strays.mayLeaveFormerPlace = catchUp.isComplete
         return strays.handle(news, core.strayWorld).map(AgentStep.init)
     }
 

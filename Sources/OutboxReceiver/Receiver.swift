@@ -12,8 +12,6 @@ public final class Receiver: Sendable {
     private static let expiryInterval = Duration.seconds(600)
     /// A connection is closed after this time of silence.
     private static let idleTimeout = TimeAmount.seconds(120)
-    /// How long running requests may continue at shutdown.
-    private static let shutdownGrace = Duration.seconds(1)
 
     private let configuration: ReceiverConfiguration
     private let logger: Logger
@@ -70,25 +68,39 @@ public final class Receiver: Sendable {
         onReady: @escaping @Sendable (_ url: String) async -> Void,
         until stop: (@Sendable () async -> Void)? = nil
     ) async throws {
-        // Accepting connections and housekeeping may block, so both run on these threads.
-        try await withTaskExecutorPreference(threads) {
-            try await serve(onReady, stop ?? { try? await Task.sleep(for: .seconds(1 << 40)) })
+        // Accepting connections and housekeeping may block, so both run on these threads. Nobody cancels this task: a
+        // cancellation in the moment of an accept could wait for ever, see ``OpenConnections``.
+        let (end, ending) = AsyncStream.makeStream(of: Never.self)
+        let serving = Task(executorPreference: threads) { [self] in try await serve(onReady, until: end) }
+        let waiting = stop.map { stop in
+            Task {
+                await stop()
+                ending.finish()
+            }
+        }
+        defer { waiting?.cancel() }
+        try await withTaskCancellationHandler {
+            try await serving.value
+        } onCancel: {
+            ending.finish()
         }
     }
 
     private func serve(
-        _ onReady: @escaping @Sendable (String) async -> Void,
-        _ stop: @escaping @Sendable () async -> Void
+        _ onReady: @escaping @Sendable (String) async -> Void, until end: AsyncStream<Never>
     ) async throws {
         let listen = configuration.listen
         let addresses = Addresses(listen: listen, publicURL: configuration.publicURL)
         let visitors = Visitors(
             total: configuration.maximumConnections, perAddress: configuration.maximumConnectionsPerAddress)
+        let connections = OpenConnections()
         let application = Application(
             responder: Responder(
                 store: store, tokens: tokens, addresses: addresses, visitors: visitors, smallPictures: smallPictures),
             server: HTTPServerBuilder { responder in
-                Connections(http: HTTP1Channel(responder: responder, configuration: Self.connection(visitors)))
+                Connections(
+                    http: HTTP1Channel(responder: responder, configuration: Self.connection(visitors)),
+                    open: connections)
             },
             configuration: .init(
                 address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver"),
@@ -98,18 +110,14 @@ public final class Receiver: Sendable {
                 await onReady(ListenAddress(host: listen.host, port: port).url)
             },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: logger)
-        var services = ServiceGroupConfiguration(
+        let services = ServiceGroupConfiguration(
             services: [
-                .init(service: application),
+                .init(service: Serving(application: application, connections: connections)),
                 .init(service: Expiry(store: store, interval: Self.expiryInterval)),
-                .init(service: Stop(wait: stop), successTerminationBehavior: .gracefullyShutdownGroup),
+                .init(service: Stop(end: end), successTerminationBehavior: .gracefullyShutdownGroup),
             ], logger: logger)
-        services.maximumGracefulShutdownDuration = Self.shutdownGrace
         do {
             try await ServiceGroup(configuration: services).run()
-        } catch is CancellationError {
-            // Some connections were still open at the end of the grace period.
-            return
         } catch {
             throw StartFailure(error, listeningOn: listen) ?? error
         }
@@ -141,11 +149,28 @@ private struct Expiry: Service {
     }
 }
 
-/// Ends the server when `wait` returns.
-private struct Stop: Service {
-    let wait: @Sendable () async -> Void
+/// Serves requests. When asked to end, lets running requests continue for a second, then closes their connections.
+private struct Serving<Content: ApplicationProtocol>: Service {
+    let application: Content
+    let connections: OpenConnections
 
     func run() async throws {
-        await cancelWhenGracefulShutdown { await wait() }
+        try await withGracefulShutdownHandler {
+            try await application.run()
+        } onGracefulShutdown: {
+            Task {
+                try? await Task.sleep(for: .seconds(1))
+                connections.close()
+            }
+        }
+    }
+}
+
+/// Ends the server at the end of a stream.
+private struct Stop: Service {
+    let end: AsyncStream<Never>
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { for await _ in end {} }
     }
 }

@@ -30,12 +30,21 @@ import Testing
     }
 
     /// The server accepts connections on one thread and handles them on another, so a stop can come in between.
+    @Test func aServerCanBeCancelledBeforeItHasHandledAConnection() async throws {
+        for _ in 0..<20 {
+            var waiting: [HTTPConnection] = []
+            try await TestServer.run { server in
+                for _ in 0..<50 { waiting.append(try server.connection()) }
+            }
+        }
+    }
+
     @Test func aConnectionThatNobodyHandlesIsClosed() async throws {
         let channel = NIOAsyncTestingChannel()
         try await channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).get()
         let http = HTTP1Channel(responder: { _, _, _ in })
         _ = try await channel.testingEventLoop.executeInContext {
-            Connections(http: http).setup(channel: channel, logger: Logger(label: "test"))
+            Connections(http: http, open: OpenConnections()).setup(channel: channel, logger: Logger(label: "test"))
         }.get()
         try await channel.closeFuture.get()
     }

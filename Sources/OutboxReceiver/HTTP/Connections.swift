@@ -10,15 +10,55 @@ import Synchronization
 /// came out of order, and waiting for the disk.
 struct Connections: ServerChildChannel {
     let http: HTTP1Channel
+    let open: OpenConnections
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
         http.setup(channel: channel, logger: logger).map { AcceptedConnection($0) }
     }
 
     func handle(value: AcceptedConnection, logger: Logger) async {
-        await withTaskExecutorPreference(LoopExecutor(loop: value.channel.eventLoop)) {
+        let channel = value.channel
+        open.insert(channel)
+        defer { open.remove(channel) }
+        await withTaskExecutorPreference(LoopExecutor(loop: channel.eventLoop)) {
             await http.handle(value: value.take(), logger: logger)
         }
+    }
+}
+
+/// The connections that the server handles now. Closing them ends their tasks without a cancellation.
+///
+/// To cancel these tasks would not be safe. A cancellation holds the lock of the task while it runs the handler of a
+/// sequence, which takes the lock of the sequence. A sequence of NIO or AsyncAlgorithms holds its lock while its reader
+/// suspends, and a reader with a preferred executor takes the lock of the task there.
+final class OpenConnections: Sendable {
+    private struct State {
+        var channels: [ObjectIdentifier: any Channel] = [:]
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Adds a connection; closes it if ``close()`` was called before.
+    func insert(_ channel: any Channel) {
+        let isClosed = state.withLock { state in
+            state.channels[ObjectIdentifier(channel)] = channel
+            return state.isClosed
+        }
+        if isClosed { channel.close(promise: nil) }
+    }
+
+    func remove(_ channel: any Channel) {
+        state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+    }
+
+    /// Closes all connections, also those that are inserted later.
+    func close() {
+        let channels = state.withLock { state in
+            state.isClosed = true
+            return Array(state.channels.values)
+        }
+        for channel in channels { channel.close(promise: nil) }
     }
 }
 

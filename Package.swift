@@ -94,6 +94,11 @@ let package = Package(
         room(
             "MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "Processes", "UploadCore", logging, systemPackage]),
         room(
+            "Products",
+            [
+                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "UploadCore", logging, systemPackage,
+            ]),
+        room(
             "Avatars",
             [
                 "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "URLs", "UploadCore",
@@ -209,6 +214,12 @@ let package = Package(
         tests(
             "MediaToolsTests",
             ["LinuxSystem", "MediaTools", "PictureJobs", "Processes", "TestSupport", "UploadCore", logging]),
+        tests(
+            "ProductsTests",
+            [
+                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Products", "TestSupport", "UploadCore", logging,
+                systemPackage,
+            ]),
         tests(
             "AvatarsTests",
             [

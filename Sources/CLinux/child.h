@@ -355,3 +355,13 @@ static inline int outbox_landlock_allow_reading(int ruleset, int file, int is_di
     } rule = {.access = is_directory ? 13 : 5, .file = file};
     return (int)syscall(SYS_landlock_add_rule, ruleset, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0U);
 }
+
+/// Allows a regular file to be opened for reading and writing, and to be truncated.
+static inline int outbox_landlock_allow_writing(int ruleset, int file, int version) {
+    // READ_FILE and WRITE_FILE; TRUNCATE from version 3 on, before which no ruleset restricts it.
+    struct __attribute__((packed)) {
+        uint64_t access;
+        int32_t file;
+    } rule = {.access = 6 | (version >= 3 ? 1 << 14 : 0), .file = file};
+    return (int)syscall(SYS_landlock_add_rule, ruleset, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0U);
+}

@@ -4,7 +4,7 @@ package import LinuxSystem
 import SystemPackage
 
 /// The access of a system program beyond its descriptors: it may read and execute programs and libraries, and read the
-/// files named here. It can't write or create files, open sockets, or start processes.
+/// files named here. It can't write to other files, create files, open sockets, or start processes.
 ///
 /// Two layers, each if the kernel supports it: Landlock (man 7 landlock) for files, TCP and signals, and a system call
 /// filter (man 2 seccomp) on x86-64, ARM64 and RISC-V.
@@ -13,11 +13,14 @@ package struct Confinement: Sendable {
     var program: String
     /// Open files that may be reopened through `/proc/self/fd`.
     var readable: [SharedDescriptor]
+    /// Regular files that may be reopened for reading and writing.
+    var writable: [SharedDescriptor]
 
     /// Creates the access rules of a program.
-    package init(program: String, readable: [SharedDescriptor] = []) {
+    package init(program: String, readable: [SharedDescriptor] = [], writable: [SharedDescriptor] = []) {
         self.program = program
         self.readable = readable
+        self.writable = writable
     }
 
     /// Directories of programs and libraries in common distributions; missing ones are skipped.
@@ -42,6 +45,9 @@ package struct Confinement: Sendable {
                 try allow(file, in: ruleset)
             }
             for file in readable { try allow(file, in: ruleset) }
+            for file in writable {
+                try retryingOnInterrupt { outbox_landlock_allow_writing(ruleset.rawValue, file.rawValue, version) }
+            }
             return ruleset
         } catch {
             throw StartFailure(description: "\(program) cannot be confined: Landlock: \(error)", isProgramsFault: false)

@@ -34,15 +34,19 @@ package final class ToolRun: Sendable {
     ///   - arguments: Its arguments.
     ///   - input: Its standard input.
     ///   - output: Its standard output. If nil, this function reads the output, up to `longestOutput`.
+    ///   - files: Its descriptors from 3 on.
     ///   - limits: Resource limits.
     ///   - time: Limit of the elapsed time.
-    /// - Returns: The standard output if `output` is nil.
+    ///   - onOutput: Receives the standard output in pieces, on another thread, instead of the caller.
+    /// - Returns: The standard output if `output` and `onOutput` are nil.
     /// - Throws: ``ToolFailure`` unless the program exited with 0.
     package static func run(
         _ program: String, _ arguments: [String], input: SharedDescriptor, output: SharedDescriptor? = nil,
-        limits: ProcessLimits, confinement: Confinement?, within time: Duration, longestOutput: Int = 1 << 16
+        files: [SharedDescriptor] = [], limits: ProcessLimits, confinement: Confinement?, within time: Duration,
+        longestOutput: Int = 1 << 16, onOutput: (@Sendable (ArraySlice<UInt8>) -> Void)? = nil
     ) async throws(ToolFailure) -> [UInt8] {
         let run = ToolRun()
+        let said = ToolOutput(longest: longestOutput, onOutput: onOutput)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // The child dies with the thread that started it, so one thread serves it for its whole life.
@@ -50,8 +54,8 @@ package final class ToolRun: Sendable {
                     continuation.resume(
                         returning: Result { () throws(ToolFailure) in
                             try run.perform(
-                                program, arguments, input: input, output: output, limits: limits,
-                                confinement: confinement, within: time, longestOutput: longestOutput)
+                                program, arguments, input: input, output: output, files: files, limits: limits,
+                                confinement: confinement, within: time, said)
                         })
                 }
             }
@@ -74,17 +78,18 @@ package final class ToolRun: Sendable {
 
     private func perform(
         _ program: String, _ arguments: [String], input: SharedDescriptor, output: SharedDescriptor?,
-        limits: ProcessLimits, confinement: Confinement?, within time: Duration, longestOutput: Int
+        files: [SharedDescriptor], limits: ProcessLimits, confinement: Confinement?, within time: Duration,
+        _ said: ToolOutput
     ) throws(ToolFailure) -> [UInt8] {
         if isCancelled { throw .cancelled }
-        var said = ToolOutput(longest: longestOutput)
+        var said = said
         let process: LimitedProcess
         let pipes: (output: OutputPipe, errors: OutputPipe)
         do {
             pipes = (try OutputPipe(), try OutputPipe())
             let command = ProcessCommand(
                 program: program, arguments: arguments,
-                descriptors: [input, output ?? pipes.output.writing, pipes.errors.writing], limits: limits,
+                descriptors: [input, output ?? pipes.output.writing, pipes.errors.writing] + files, limits: limits,
                 confinement: confinement)
             process = try LimitedProcess(command)
         } catch {
@@ -98,7 +103,7 @@ package final class ToolRun: Sendable {
         if isCancelled { throw .cancelled }
         let name = program.split(separator: "/").last ?? ""
         if said.isLate { throw .killed("\(name) took over \(time.components.seconds) s and was killed") }
-        if said.isTooLong { throw .killed("\(name) printed more than \(longestOutput) bytes and was killed") }
+        if said.isTooLong { throw .killed("\(name) printed more than \(said.longest) bytes and was killed") }
         guard ending == .exited(0) else { throw .ended(ending, said.errors.lastLine) }
         return said.output
     }
@@ -107,13 +112,15 @@ package final class ToolRun: Sendable {
 /// A program's output, read until the program ends.
 private struct ToolOutput {
     let longest: Int
+    let onOutput: (@Sendable (ArraySlice<UInt8>) -> Void)?
     var output: [UInt8] = []
     var errors = TextTail()
     var isLate = false
     var isTooLong: Bool { output.count > longest }
 
-    init(longest: Int) {
+    init(longest: Int, onOutput: (@Sendable (ArraySlice<UInt8>) -> Void)?) {
         self.longest = longest
+        self.onOutput = onOutput
     }
 
     /// Returns when the program has ended or must be killed. Waits for the program's end and not for the output's end,
@@ -125,7 +132,9 @@ private struct ToolOutput {
         while true {
             let ready = waitUntilReadable(
                 [process.pollDescriptor, outputPipe.reading.rawValue, errorPipe.reading.rawValue], deadline: deadline)
-            _ = outputPipe.drain { piece in if !isTooLong { output.append(contentsOf: piece) } }
+            _ = outputPipe.drain { piece in
+                if let onOutput { onOutput(piece) } else if !isTooLong { output.append(contentsOf: piece) }
+            }
             _ = errorPipe.drain { errors.append($0) }
             if ready[0] || isTooLong { return }
             isLate = monotonicNanoseconds() >= deadline

@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 import LinuxSystem
+import Synchronization
 import TestSupport
 import Testing
 
@@ -190,6 +191,19 @@ struct LimitedProcessTests {
             try await shell("echo > \(directory.path("new"))", confinement: confinement)
         }
         #expect(!FileManager.default.fileExists(atPath: directory.path("new")))
+    }
+
+    @Test func `a confined one writes to a file that it was given for that, and to its descriptors`() async throws {
+        let path = try directory.file("given", "longer than the new text")
+        let given = try SharedDescriptor(opening: path, flags: O_RDWR)
+        let heard = Mutex<[UInt8]>([])
+        _ = try await ToolRun.run(
+            "/bin/sh", ["-c", "echo new > /proc/self/fd/3; exec cat /proc/self/fd/3"], input: nullDevice(),
+            files: [given],
+            limits: .roomy, confinement: Confinement(program: "/bin/sh", writable: [given]), within: .seconds(60),
+            onOutput: { piece in heard.withLock { $0 += piece } })
+        #expect(heard.withLock { String(decoding: $0, as: UTF8.self) } == "new\n")
+        #expect(directory.text("given") == "new\n")
     }
 
     /// Evaluates a Python expression in a confined program. Returns `done` or the name of the error.

@@ -12,6 +12,10 @@ public struct PictureJob: Equatable, PicturePacket {
         case draw(steps: [String])
         /// Write a JPEG of the whole picture, upright and without metadata; quality 1…100.
         case encode(quality: Int)
+        /// Write a JPEG of the whole picture with its metadata, no side over `maximumSide` (0: any size). The worker
+        /// writes nothing if a JPEG can't hold all that the picture shows: transparency, several pictures, or a
+        /// wider range of brightness.
+        case compress(quality: Int, maximumSide: Int)
     }
 
     /// Matches replies to jobs; the agent increments it.
@@ -47,6 +51,7 @@ extension PictureJob.Operation {
         case .thumbnail(let side, let quality): ["thumbnail", "\(side)", "\(quality)"]
         case .draw(let steps): ["draw"] + steps
         case .encode(let quality): ["encode", "\(quality)"]
+        case .compress(let quality, let side): ["compress", "\(quality)", "\(side)"]
         }
     }
 
@@ -57,6 +62,7 @@ extension PictureJob.Operation {
         case ("thumbnail", 2) where numbers.count == 2: self = .thumbnail(side: numbers[0], quality: numbers[1])
         case ("draw", _): self = .draw(steps: arguments)
         case ("encode", 1) where numbers.count == 1: self = .encode(quality: numbers[0])
+        case ("compress", 2) where numbers.count == 2: self = .compress(quality: numbers[0], maximumSide: numbers[1])
         default: return nil
         }
     }

@@ -16,7 +16,7 @@
 ///   libvips fails to start. One line on standard error says what to do.
 public enum PictureWire {
     /// Incremented when a packet changes its meaning.
-    public static let version = 2
+    public static let version = 3
     /// The maximum length of a packet in either direction, in bytes.
     public static let longestPacket = 16 * 1024
     /// The maximum number of steps in one job.

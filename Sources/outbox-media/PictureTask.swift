@@ -48,6 +48,10 @@
                         try image.inSRGB().upright().jpeg(quality: quality)
                     }
                 }
+            case .compress(let quality, let maximumSide):
+                return try write { picture throws(JobFailure) in
+                    try picture.compressed(quality: quality, maximumSide: maximumSide)
+                }
             case .draw(let texts):
                 let steps = try Self.steps(texts)
                 return try write { picture throws(JobFailure) in try picture.drawn(by: steps) }

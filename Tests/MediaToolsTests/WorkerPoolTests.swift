@@ -80,6 +80,36 @@ struct WorkerPoolTests {
         #expect(order == [0, 1, 2, 3, 101, 4, 5, 6, 102, 7, 8])
     }
 
+    @Test func `of 31 jobs one is a bulk job while one waits`() {
+        var pool = readyPool(1)
+        _ = submit(&pool, 0)
+        for job in 101...102 as ClosedRange<UInt64> { _ = pool.submit(job, .bulk, limit: .seconds(30), now: at(0)) }
+        for job in 1...40 as ClosedRange<UInt64> { _ = submit(&pool, job) }
+        var order: [UInt64] = [0]
+        while let job = order.last {
+            let actions = pool.answered(1, job, memory: 0, now: at(1))
+            guard actions.count == 2, case .send(let next, to: 1) = actions[1] else { break }
+            order.append(next)
+        }
+        #expect(order == [0] + Array(1...30) + [101] + Array(31...40) + [102])
+    }
+
+    @Test func `bulk jobs leave one of several workers free`() {
+        var pool = readyPool(2)
+        #expect(pool.submit(1, .bulk, limit: .seconds(30), now: at(0)) == [.send(1, to: 2)])
+        #expect(pool.submit(2, .bulk, limit: .seconds(30), now: at(0)) == [])
+        #expect(submit(&pool, 3) == [.send(3, to: 1)])
+        #expect(pool.answered(1, 3, memory: 0, now: at(1)) == [.deliver(3)])
+        #expect(pool.answered(2, 1, memory: 0, now: at(1)) == [.deliver(1), .send(2, to: 2)])
+    }
+
+    @Test func `a pool of two starts only one worker for bulk jobs`() {
+        var pool = WorkerPool(settings: WorkerPool.Settings(most: 2))
+        #expect(pool.submit(1, .bulk, limit: .seconds(30), now: at(0)) == [.start(1)])
+        #expect(pool.submit(2, .bulk, limit: .seconds(30), now: at(0)) == [])
+        #expect(submit(&pool, 3) == [.start(2)])
+    }
+
     @Test func `the worker that worked last gets the next job`() {
         var pool = readyPool(2)
         #expect(submit(&pool, 1, at: 1) == [.send(1, to: 2)])

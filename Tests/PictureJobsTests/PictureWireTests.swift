@@ -7,7 +7,7 @@ struct PictureWireTests {
         "transmits each job unchanged",
         arguments: [
             PictureJob.Operation.measure, .thumbnail(side: 150, quality: 85), .encode(quality: 1), .draw(steps: []),
-            .draw(steps: ["rect:10x20", "original"]), .draw(steps: [""]),
+            .draw(steps: ["rect:10x20", "original"]), .draw(steps: [""]), .compress(quality: 85, maximumSide: 0),
         ])
     func jobs(operation: PictureJob.Operation) throws {
         let job = PictureJob(id: .max, operation: operation, maximumPixels: .max)
@@ -46,7 +46,8 @@ struct PictureWireTests {
         "refuses jobs with other fields",
         arguments: [
             "", "{}", "1", "1\n2", "1\n2\n", "1\n2\nformat", "1\n2\nmeasure\n3", "-1\n2\nmeasure", "1\nx\nmeasure",
-            "1\n2\nthumbnail\n150", "1\n2\nthumbnail\n150\nx", "1\n2\nencode", "1\n2\nencode\n", "1\n2\nmeasure\n",
+            "1\n2\nthumbnail\n150", "1\n2\nthumbnail\n150\nx", "1\n2\nencode", "1\n2\ncompress\n85",
+            "1\n2\ncompress\n85\nx", "1\n2\nencode\n", "1\n2\nmeasure\n",
         ])
     func badJobs(text: String) {
         #expect(throws: PictureWireError.unreadable) { try PictureWire.value(PictureJob.self, in: Array(text.utf8)) }

@@ -161,7 +161,7 @@ private struct StagedWorker: PictureWorking {
         if case .fails(let failure) = stage.state.withLock(\.verdict) { throw failure }
         let mark =
             switch operation {
-            case .encode: "jpeg of "
+            case .encode, .compress: "jpeg of "
             case .thumbnail: "thumbnail of "
             case .measure, .draw: "?"
             }

@@ -197,6 +197,8 @@ enum PictureLimits {
         switch operation {
         case .measure: .seconds(5)
         case .thumbnail, .draw, .encode: .seconds(30)
+        // All pixels of the largest pictures, beside uploads on a slow machine.
+        case .compress: .seconds(120)
         }
     }
 }

@@ -70,7 +70,16 @@ public final class PictureWorker: PictureWorking {
     }
 
     /// The same worker for jobs without urgency.
-    public var background: some PictureWorking { BackgroundPictures(worker: self) }
+    public var background: some PictureWorking { LowPriorityPictures(worker: self, priority: .background) }
+
+    /// The same worker for long jobs without urgency, which come after those of ``background``.
+    public var bulk: some PictureWorking { LowPriorityPictures(worker: self, priority: .bulk) }
+
+    /// A line for display if the program is missing, with advice; nil if it exists.
+    package var missing: String? {
+        access(program, X_OK) == 0
+            ? nil : "\(program) is missing; install it beside outbox, or set OUTBOX_MEDIA to its path"
+    }
 
     /// Starts a first process, so that the first job does not wait for the start.
     public func warmUp() {
@@ -243,14 +252,15 @@ public final class PictureWorker: PictureWorking {
 }
 
 /// The same worker, with low priority for all jobs.
-private struct BackgroundPictures: PictureWorking {
+private struct LowPriorityPictures: PictureWorking {
     let worker: PictureWorker
+    let priority: WorkerPool.Priority
 
     func perform(
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
         maximumPixels: Int
     ) async throws(PictureFailure) -> PictureFacts {
-        try await worker.perform(operation, on: picture, into: output, maximumPixels: maximumPixels, .background)
+        try await worker.perform(operation, on: picture, into: output, maximumPixels: maximumPixels, priority)
     }
 }
 

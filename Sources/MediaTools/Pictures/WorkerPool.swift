@@ -8,12 +8,14 @@ struct WorkerPool: Sendable {
     /// Identifies a job.
     typealias JobID = UInt64
 
-    /// Priority of a job. Every fourth job may still be a background job, so that these don't starve.
-    enum Priority: Sendable {
+    /// Priority of a job. Jobs of a lower priority still have a turn after some others, so that none starves.
+    enum Priority: Int, CaseIterable, Sendable {
         /// A caller waits for the result.
         case interactive
         /// The job is not urgent.
         case background
+        /// The job is long, and not urgent. If there are several workers, one stays free for other jobs.
+        case bulk
     }
 
     /// Tuning parameters of the pool.
@@ -28,8 +30,10 @@ struct WorkerPool: Sendable {
         var extraIdle = Duration.seconds(60)
         /// Idle time after which the last worker is retired.
         var lastIdle = Duration.seconds(600)
-        /// Maximum number of interactive jobs that go before a waiting background job.
+        /// Maximum number of other jobs that go before a waiting background job.
         var mostPassedOver = 3
+        /// Maximum number of other jobs that go before a waiting bulk job.
+        var mostBulkPassedOver = 30
         /// Maximum number of jobs of a worker. Afterwards the worker is replaced, in case it leaks.
         var mostJobs = 2000
         /// Maximum memory of a worker after a job, in bytes. Beyond that, the worker is replaced.
@@ -68,6 +72,13 @@ struct WorkerPool: Sendable {
         var limit: Duration
     }
 
+    /// The waiting jobs of one priority.
+    private struct Queue {
+        var jobs: [Job] = []
+        /// Number of more urgent jobs that went before these, since the last of these.
+        var passedOver = 0
+    }
+
     private enum State {
         case starting(deadline: MonotonicTime)
         case idle(since: MonotonicTime)
@@ -92,10 +103,7 @@ struct WorkerPool: Sendable {
     private let settings: Settings
     private var workers: [WorkerID: Worker] = [:]
     private var nextWorker = 1
-    private var interactive: [Job] = []
-    private var background: [Job] = []
-    /// Number of interactive jobs that went before waiting background jobs, since the last background job.
-    private var passedOver = 0
+    private var queues = Priority.allCases.map { _ in Queue() }
     private var failedStarts = 0
     private var outage: Outage?
     private var isShutDown = false
@@ -113,20 +121,15 @@ struct WorkerPool: Sendable {
     mutating func submit(_ job: JobID, _ priority: Priority, limit: Duration, now: MonotonicTime) -> [Action] {
         if isShutDown { return [.fail(job, .cancelled)] }
         if let outage, now < outage.until, !isAnyReady { return [.fail(job, .unavailable(outage.reason))] }
-        let job = Job(id: job, priority: priority, limit: limit)
-        switch priority {
-        case .interactive: interactive.append(job)
-        case .background: background.append(job)
-        }
+        queues[priority.rawValue].jobs.append(Job(id: job, priority: priority, limit: limit))
         return dispatch(now: now)
     }
 
     /// Cancels a job. A waiting job is dropped; a worker may finish its current job.
     mutating func cancel(_ job: JobID) -> [Action] {
-        let waiting = interactive.count + background.count
-        interactive.removeAll { $0.id == job }
-        background.removeAll { $0.id == job }
-        if interactive.count + background.count < waiting { return [.fail(job, .cancelled)] }
+        let before = waiting
+        for index in queues.indices { queues[index].jobs.removeAll { $0.id == job } }
+        if waiting < before { return [.fail(job, .cancelled)] }
         for (id, worker) in workers {
             if case .busy(let current, true, let deadline) = worker.state, current.id == job {
                 workers[id]?.state = .busy(current, isWanted: false, deadline: deadline)
@@ -179,10 +182,7 @@ struct WorkerPool: Sendable {
         if worker.jobs == 0 {
             return [.kill(id), .fail(job.id, .failed("the picture worker ended before it started the job"))]
         }
-        switch job.priority {
-        case .interactive: interactive.insert(job, at: 0)
-        case .background: background.insert(job, at: 0)
-        }
+        queues[job.priority.rawValue].jobs.insert(job, at: 0)
         return [.kill(id)]
     }
 
@@ -232,9 +232,7 @@ struct WorkerPool: Sendable {
     /// Cancels all jobs and ends all workers.
     mutating func shutDown() -> [Action] {
         isShutDown = true
-        let waiting = (interactive + background).map { Action.fail($0.id, .cancelled) }
-        interactive = []
-        background = []
+        let waiting = removeWaiting().map { Action.fail($0, .cancelled) }
         let working = workers.sorted { $0.key < $1.key }.flatMap { id, worker -> [Action] in
             workers[id]?.state = .dying(failedStart: nil)
             if case .busy(let job, true, _) = worker.state { return [.fail(job.id, .cancelled), .kill(id)] }
@@ -290,13 +288,22 @@ struct WorkerPool: Sendable {
             actions.append(.send(job.id, to: worker))
         }
         let isPausing = outage.map { now < $0.until } ?? false
-        while !isPausing, starting < (outage == nil ? waiting : min(waiting, 1)), workers.count < settings.most {
+        let wanted = waiting - queues[Priority.bulk.rawValue].jobs.count + startableBulk
+        while !isPausing, starting < (outage == nil ? wanted : min(wanted, 1)), workers.count < settings.most {
             actions.append(start(now: now))
         }
         return actions
     }
 
-    private var waiting: Int { interactive.count + background.count }
+    private var waiting: Int { queues.reduce(0) { $0 + $1.jobs.count } }
+
+    /// The number of bulk jobs that could start now, if there were workers.
+    private var startableBulk: Int {
+        let busy = workers.values.count { worker in
+            if case .busy(let job, _, _) = worker.state { job.priority == .bulk } else { false }
+        }
+        return min(queues[Priority.bulk.rawValue].jobs.count, max(0, max(1, settings.most - 1) - busy))
+    }
 
     private var starting: Int {
         workers.values.count { if case .starting = $0.state { true } else { false } }
@@ -308,15 +315,32 @@ struct WorkerPool: Sendable {
         }.max { $0 < $1 }?.1
     }
 
-    /// Returns the next job. A background job has its turn after a few interactive jobs.
+    /// Returns the next job: the most urgent one, or one that others passed over often enough.
     private mutating func nextJob() -> Job? {
-        if background.isEmpty || !interactive.isEmpty && passedOver < settings.mostPassedOver {
-            if interactive.isEmpty { return nil }
-            passedOver = background.isEmpty ? 0 : passedOver + 1
-            return interactive.removeFirst()
+        let startable = Priority.allCases.filter { priority in
+            priority == .bulk ? startableBulk > 0 : !queues[priority.rawValue].jobs.isEmpty
         }
-        passedOver = 0
-        return background.removeFirst()
+        let overdue = startable.last { queues[$0.rawValue].passedOver >= mostPassedOver($0) }
+        guard let priority = overdue ?? startable.first else { return nil }
+        for index in queues.indices where index > priority.rawValue {
+            queues[index].passedOver = queues[index].jobs.isEmpty ? 0 : queues[index].passedOver + 1
+        }
+        queues[priority.rawValue].passedOver = 0
+        return queues[priority.rawValue].jobs.removeFirst()
+    }
+
+    private func mostPassedOver(_ priority: Priority) -> Int {
+        switch priority {
+        case .interactive: .max
+        case .background: settings.mostPassedOver
+        case .bulk: settings.mostBulkPassedOver
+        }
+    }
+
+    private mutating func removeWaiting() -> [JobID] {
+        let jobs = queues.flatMap { $0.jobs.map(\.id) }
+        queues = Priority.allCases.map { _ in Queue() }
+        return jobs
     }
 
     private mutating func start(now: MonotonicTime) -> Action {
@@ -359,9 +383,7 @@ struct WorkerPool: Sendable {
             outage = Outage(reason: reason, until: now + pause, pause: pause)
         }
         if isAnyReady { return [] }
-        let left = (interactive + background).map { Action.fail($0.id, .unavailable(reason)) }
-        interactive = []
-        background = []
+        let left = removeWaiting().map { Action.fail($0, .unavailable(reason)) }
         return (isNew ? [.reportUnavailable(reason)] : []) + left
     }
 }

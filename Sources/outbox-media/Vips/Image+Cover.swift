@@ -27,7 +27,8 @@
             return (image, scale > 1)
         }
 
-        private func resized(toWidth width: Int, height: Int) throws(VipsFailure) -> Image {
+        /// Scales to this size.
+        func resized(toWidth width: Int, height: Int) throws(VipsFailure) -> Image {
             if (width, height) == (self.width, self.height) { return self }
             let horizontal = Double(width) / Double(self.width)
             let vertical = Double(height) / Double(self.height)

@@ -63,6 +63,27 @@
         /// EXIF orientation, 1…8; values from 5 on swap width and height.
         var orientation: Int { Int(vips_image_get_orientation(raw)) }
 
+        /// The number of pictures in the file.
+        var pages: Int { Int(vips_image_get_n_pages(raw)) }
+        /// Whether a JPEG file can hold the pixels without conversion: grey, or red, green and blue, of 8 bits.
+        var fitsJPEG: Bool {
+            guard format == VIPS_FORMAT_UCHAR else { return false }
+            switch vips_image_get_interpretation(raw) {
+            case VIPS_INTERPRETATION_sRGB: return bands == 3
+            case VIPS_INTERPRETATION_B_W: return bands == 1
+            default: return false
+            }
+        }
+
+        /// Returns metadata of the file, such as the EXIF block; nil if there is none.
+        func metadata(_ name: String) -> [UInt8]? {
+            var start: UnsafeRawPointer?
+            var count = 0
+            guard vips_image_get_typeof(raw, name) != 0, vips_image_get_blob(raw, name, &start, &count) == 0, let start
+            else { return nil }
+            return Array(UnsafeRawBufferPointer(start: start, count: count))
+        }
+
         /// Computes the pixels now.
         func pixels() throws(VipsFailure) -> Pixels {
             var count = 0

@@ -12,11 +12,11 @@
         /// Maximum size of GIF and WebP files, which are read into memory as a whole.
         private static let longestWholeFile: UInt64 = 256 << 20
 
-        private let file: SharedDescriptor
+        let file: SharedDescriptor
+        let format: PictureFormat
         private let length: UInt64
-        private let format: PictureFormat
         private let source: PictureSource
-        private let header: Image
+        let header: Image
 
         /// Reads a file's first bytes and its header; decodes no pixels.
         init(_ file: SharedDescriptor, maximumPixels: Int) throws(JobFailure) {

@@ -1,0 +1,134 @@
+import PictureJobs
+import Testing
+
+@Suite("Compressed pictures", .serialized, .enabled(if: WorkerProcess.isBuiltWithLibvips, "built without libvips"))
+struct CompressTests {
+    private let worker: WorkerProcess
+
+    init() throws { worker = try WorkerProcess() }
+
+    private func compressed(_ picture: [UInt8], quality: Int = 95, maximumSide: Int = 0) throws -> [UInt8] {
+        let result = try worker.perform(.compress(quality: quality, maximumSide: maximumSide), on: picture)
+        #expect(result.outcome.refusal == nil && !result.outcome.isFailed, "\(result.outcome)")
+        return result.output
+    }
+
+    /// The picture as a viewer shows it: upright, in sRGB.
+    private func shown(_ picture: [UInt8]) throws -> Decoded {
+        try Decoded(try worker.perform(.encode(quality: 95), on: picture).output)
+    }
+
+    @Test(
+        "look like the original",
+        arguments: [
+            "baseline.jpg", "progressive.jpg", "p3.jpg", "rgb8.png", "rgb16.png", "palette.png", "interlaced.png",
+            "turned.png", "heic.heic", "little16.tif", "big16.tif", "tiled.tif", "bigtiff.tif",
+        ])
+    func formats(name: String) throws {
+        let picture = try Samples.bytes(name)
+        let (before, after) = (try shown(picture), try shown(try compressed(picture)))
+        #expect((after.width, after.height) == (before.width, before.height))
+        #expect(after.quadrants == before.quadrants)
+    }
+
+    @Test("look like the original in every orientation", arguments: [3, 5, 6, 8] as [UInt8])
+    func orientation(orientation: UInt8) throws {
+        let picture = try Samples.jpeg(orientation: orientation)
+        let (before, after) = (try shown(picture), try shown(try compressed(picture)))
+        #expect((after.width, after.height) == (before.width, before.height))
+        #expect(after.quadrants == before.quadrants)
+        let small = try shown(try compressed(picture, maximumSide: 24))
+        #expect((small.width, small.height) == (before.width / 2, before.height / 2))
+        #expect(small.quadrants == before.quadrants)
+    }
+
+    @Test("keep EXIF, XMP, IPTC and the colour profile")
+    func metadata() throws {
+        let picture = try Samples.jpeg(orientation: 6)
+        let made = String(decoding: try compressed(picture), as: Unicode.ASCII.self)
+        for text in ["Exif\0\0MM\0*", "2026:11:21", "a secret place", "Photoshop 3.0\08BIM", "ICC_PROFILE\0\u{1}\u{1}"]
+        {
+            #expect(made.contains(text), "\(text)")
+        }
+        // The pixels stay in Display P3.
+        let red = try Decoded(try compressed(try Samples.bytes("p3.jpg")))[12, 8]
+        #expect(abs(Int(red.red) - 234) < 12 && abs(Int(red.green) - 51) < 12)
+    }
+
+    @Test("of a PNG that is turned are upright, and say so")
+    func turned() throws {
+        let made = try compressed(try Samples.bytes("turned.png"))
+        let plain = try Decoded(made)
+        #expect((plain.width, plain.height) == (32, 48))
+        #expect(made.contains([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 1]))
+    }
+
+    @Test("of a limited size say their size")
+    func side() throws {
+        let made = try compressed(try Samples.bytes("p3.jpg"), maximumSide: 24)
+        #expect(try worker.perform(.measure, on: made).outcome == .done(PictureFacts(width: 24, height: 16)))
+        #expect(made.contains([0x02, 0xA0, 4, 0, 1, 0, 0, 0, 24, 0, 0, 0]))
+        #expect(made.contains([0x03, 0xA0, 4, 0, 1, 0, 0, 0, 16, 0, 0, 0]))
+        let whole = try compressed(try Samples.bytes("p3.jpg"), maximumSide: 48)
+        #expect(try worker.perform(.measure, on: whole).outcome == .done(PictureFacts(width: 48, height: 32)))
+    }
+
+    @Test("of CMYK have its colours in sRGB, and grey ones stay grey")
+    func colours() throws {
+        let cmyk = try compressed(try Samples.bytes("cmyk.jpg"))
+        let decoded = try Decoded(cmyk)
+        let (red, blue) = (decoded[12, 8], decoded[12, 24])
+        #expect(red.red > 150 && red.green < 90 && red.blue < 90)
+        #expect(blue.blue > 100 && blue.red < 100 && blue.green < 110)
+        #expect(components(of: cmyk) == 3)
+        #expect(components(of: try compressed(try Samples.bytes("grey.jpg"))) == 1)
+    }
+
+    /// The number of components of a baseline JPEG (ITU T.81, B.2.2).
+    private func components(of jpeg: [UInt8]) -> UInt8? {
+        jpeg.firstRange(of: [0xFF, 0xC0]).map { jpeg[$0.lowerBound + 9] }
+    }
+
+    @Test(
+        "are not made of what a JPEG can't hold",
+        arguments: ["alpha.png", "animated.gif", "animated.webp", "lossy.webp", "avif.avif"])
+    func left(name: String) throws {
+        #expect(try compressed(try Samples.bytes(name)).isEmpty)
+    }
+
+    @Test(
+        "are not made of a picture with a film",
+        arguments: ["Camera:MotionPhoto=\"1\"", "<Camera:MicroVideo>1</Camera:"]
+    )
+    func motion(tag: String) throws {
+        let text = Array("a secret place".utf8)
+        var picture = try Samples.jpeg(orientation: 1)
+        let place = try #require(picture.firstRange(of: text))
+        picture.replaceSubrange(place, with: Array(tag.utf8))
+        // The segment's length: the two bytes behind its marker.
+        let xmp = try #require(picture.firstRange(of: Array("http://ns.adobe.com".utf8)))
+        picture[xmp.lowerBound - 1] += UInt8(tag.utf8.count - text.count)
+        #expect(try compressed(picture).isEmpty)
+    }
+
+    @Test("are refused where the file ends early", arguments: ["baseline.jpg", "rgb8.png", "heic.heic", "tiled.tif"])
+    func truncated(name: String) throws {
+        let whole = try Samples.bytes(name)
+        for length in stride(from: 16, to: whole.count * 9 / 10, by: max(1, whole.count / 8)) {
+            let result = try worker.perform(.compress(quality: 85, maximumSide: 0), on: Array(whole.prefix(length)))
+            #expect(result.outcome.refusal == .damaged, "\(length) bytes: \(result.outcome)")
+            #expect(result.output.isEmpty)
+        }
+    }
+
+    @Test("cost a job at most where EXIF data is garbled")
+    func garbled() throws {
+        let whole = try Samples.jpeg(orientation: 6)
+        for offset in 12..<80 {
+            var picture = whole
+            picture[offset] = 0xFF
+            let outcome = try worker.perform(.compress(quality: 85, maximumSide: 24), on: picture).outcome
+            #expect(!outcome.isFailed, "byte \(offset): \(outcome)")
+        }
+    }
+}

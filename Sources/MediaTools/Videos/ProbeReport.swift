@@ -1,34 +1,72 @@
 import FoundationEssentials
 
-/// The requested part of ffprobe's output (man 1 ffprobe, json writer).
-struct ProbeReport: Decodable {
-    private struct Stream: Decodable {
-        var width: Int?
-        var height: Int?
+/// The requested part of ffprobe's output (man 1 ffprobe, json writer). Numbers that may be unknown are texts there.
+package struct ProbeReport: Decodable, Sendable {
+    /// A track.
+    package struct Stream: Decodable, Sendable {
+        package var index: Int?
+        /// "video", "audio" and others.
+        package var kind: String?
+        package var codec: String?
+        package var pixelFormat: String?
+        package var width: Int?
+        package var height: Int?
         /// "4:3"; "0:1" and "N/A" if unknown.
         var sampleAspectRatio: String?
-        var duration: String?
-        var tags: [String: String]?
-        var sideDataList: [SideData]?
+        /// "progressive"; "tt", "bb", "tb" and "bt" if interlaced.
+        package var fieldOrder: String?
+        /// "bt709", "smpte2084" and others.
+        package var colourTransfer: String?
+        /// Frames in a second: "30000/1001"; "0/0" if unknown.
+        package var frameRate: String?
+        package var bitRate: String?
+        package var channels: Int?
+        package var duration: String?
+        package var disposition: [String: Int]?
+        package var tags: [String: String]?
+        package var sideDataList: [SideData]?
 
         enum CodingKeys: String, CodingKey {
-            case width, height, duration, tags
+            case index, width, height, channels, duration, disposition, tags
+            case kind = "codec_type"
+            case codec = "codec_name"
+            case pixelFormat = "pix_fmt"
             case sampleAspectRatio = "sample_aspect_ratio"
+            case fieldOrder = "field_order"
+            case colourTransfer = "color_transfer"
+            case frameRate = "avg_frame_rate"
+            case bitRate = "bit_rate"
             case sideDataList = "side_data_list"
         }
     }
 
-    private struct SideData: Decodable {
+    /// Data beside the pictures of a track.
+    package struct SideData: Decodable, Sendable {
         /// Degrees. ffprobe 4 and later versions print the same.
-        var rotation: Double?
+        package var rotation: Double?
+        /// Of Dolby Vision: the format of the pictures for players without it; 0 if there is none.
+        package var dolbyVisionBase: Int?
+
+        enum CodingKeys: String, CodingKey {
+            case rotation
+            case dolbyVisionBase = "dv_bl_signal_compatibility_id"
+        }
     }
 
-    private struct Format: Decodable {
-        var duration: String?
+    /// The container.
+    package struct Format: Decodable, Sendable {
+        package var duration: String?
+        package var bitRate: String?
+        package var tags: [String: String]?
+
+        enum CodingKeys: String, CodingKey {
+            case duration, tags
+            case bitRate = "bit_rate"
+        }
     }
 
-    private var streams: [Stream]?
-    private var format: Format?
+    package var streams: [Stream]?
+    package var format: Format?
 
     /// Longer durations count as invalid: a year.
     static let longestDuration = 366.0 * 86_400
@@ -38,14 +76,26 @@ struct ProbeReport: Decodable {
     /// Parses a report.
     ///
     /// - Throws: ``VideoFailure/refused(_:)`` if the output is no report.
-    static func facts(in output: [UInt8]) throws(VideoFailure) -> VideoFacts {
+    package init(_ output: [UInt8]) throws(VideoFailure) {
         guard let report = try? JSONDecoder().decode(Self.self, from: Data(output)) else {
             throw .refused("ffprobe printed no valid report")
         }
+        self = report
+    }
+
+    /// Parses a report about one stream.
+    ///
+    /// - Throws: ``VideoFailure/refused(_:)`` if the output is no report.
+    static func facts(in output: [UInt8]) throws(VideoFailure) -> VideoFacts {
+        let report = try ProbeReport(output)
         let stream = report.streams?.first
-        let size = stream.flatMap { Self.shownSize(of: $0) }
-        let duration = [report.format?.duration, stream?.duration].lazy.compactMap { $0.flatMap(Self.duration) }.first
-        return VideoFacts(width: size?.width, height: size?.height, duration: duration)
+        let size = stream?.shownSize
+        return VideoFacts(width: size?.width, height: size?.height, duration: report.duration(of: stream))
+    }
+
+    /// Duration in seconds, by the container if it says so, otherwise by the stream; nil if implausible.
+    package func duration(of stream: Stream?) -> Double? {
+        [format?.duration, stream?.duration].lazy.compactMap { $0.flatMap(Self.duration) }.first
     }
 
     private static func duration(_ text: String) -> Double? {
@@ -53,25 +103,28 @@ struct ProbeReport: Decodable {
         return seconds
     }
 
-    private static func shownSize(of stream: Stream) -> (width: Int, height: Int)? {
-        let sides = 1...longestSide
-        guard let width = stream.width, let height = stream.height, sides.contains(width), sides.contains(height)
-        else { return nil }
-        let shown = (Double(width) * pixelShape(stream.sampleAspectRatio)).rounded()
-        guard shown >= 1, shown <= Double(longestSide) else { return nil }
-        return isOnItsSide(stream) ? (height, Int(shown)) : (Int(shown), height)
+}
+
+extension ProbeReport.Stream {
+    /// The size in pixels as shown: upright, with square pixels; nil if implausible.
+    package var shownSize: (width: Int, height: Int)? {
+        let sides = 1...ProbeReport.longestSide
+        guard let width, let height, sides.contains(width), sides.contains(height) else { return nil }
+        let shown = (Double(width) * pixelShape).rounded()
+        guard shown >= 1, shown <= Double(ProbeReport.longestSide) else { return nil }
+        return isOnItsSide ? (height, Int(shown)) : (Int(shown), height)
     }
 
     /// Width of a pixel divided by its height.
-    private static func pixelShape(_ text: String?) -> Double {
-        let parts = (text ?? "").split(separator: ":").map { Double($0) ?? 0 }
+    private var pixelShape: Double {
+        let parts = (sampleAspectRatio ?? "").split(separator: ":").map { Double($0) ?? 0 }
         guard parts.count == 2, parts[0] > 0, parts[1] > 0 else { return 1 }
         return parts[0] / parts[1]
     }
 
-    private static func isOnItsSide(_ stream: Stream) -> Bool {
-        let matrix = stream.sideDataList?.lazy.compactMap(\.rotation).first
-        let degrees = matrix ?? stream.tags?["rotate"].flatMap(Double.init) ?? 0
+    private var isOnItsSide: Bool {
+        let matrix = sideDataList?.lazy.compactMap(\.rotation).first
+        let degrees = matrix ?? tags?["rotate"].flatMap(Double.init) ?? 0
         guard degrees.isFinite else { return false }
         return abs(abs(degrees.truncatingRemainder(dividingBy: 180)) - 90) < 1
     }

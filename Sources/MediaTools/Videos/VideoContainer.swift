@@ -1,10 +1,10 @@
-import UploadCore
+package import UploadCore
 
 /// The container that ffmpeg must expect, by its demuxer's name (man 1 ffmpeg-formats).
 ///
 /// ffmpeg must not guess the container. A playlist or a concat script with a video's name, or even its first bytes,
 /// would make ffmpeg read other files and addresses.
-enum VideoContainer: String, Sendable, CaseIterable {
+package enum VideoContainer: String, Sendable, CaseIterable {
     case mov
     case matroska
     case avi
@@ -13,7 +13,7 @@ enum VideoContainer: String, Sendable, CaseIterable {
     case mpeg
 
     /// The container of a media type; nil if the type is no video.
-    init?(_ type: MediaType) {
+    package init?(_ type: MediaType) {
         switch type.mime {
         case "video/mp4", "video/quicktime", "video/x-m4v", "video/3gpp", "video/3gpp2": self = .mov
         case "video/x-matroska", "video/webm": self = .matroska
@@ -33,11 +33,27 @@ enum VideoContainer: String, Sendable, CaseIterable {
         "svq1", "svq3", "rpza", "qtrle", "png",
     ]
 
+    /// The decoders of the sound beside these.
+    private static let soundDecoders = [
+        "aac", "aac_latm", "aac_fixed", "mp3", "mp3float", "mp2", "mp2float", "mp1", "mp1float", "ac3", "eac3", "dca",
+        "opus", "libopus", "vorbis", "libvorbis", "flac", "alac", "amrnb", "amrwb", "libopencore_amrnb",
+        "libopencore_amrwb", "nellymoser", "speex", "libspeex", "wmav1", "wmav2", "adpcm_ima_qt", "adpcm_ima_wav",
+        "adpcm_ms", "adpcm_swf", "qdm2", "pcm_alaw", "pcm_mulaw", "pcm_u8", "pcm_s8", "pcm_s16le", "pcm_s16be",
+        "pcm_s24le", "pcm_s24be", "pcm_s32le", "pcm_s32be", "pcm_f32le", "pcm_f32be", "pcm_bluray", "pcm_dvd",
+    ]
+
+    /// Options before the input to read pictures and sound of the whole video.
+    package func conversionOptions(threads: Int) -> [String] {
+        inputOptions(maximumPixels: VideoTools.maximumPixels, threads: threads) + [
+            "-codec_whitelist", (Self.decoders + Self.soundDecoders).joined(separator: ","),
+        ]
+    }
+
     /// Options before the input, for both ffprobe and ffmpeg.
-    func inputOptions(maximumPixels: Int) -> [String] {
+    func inputOptions(maximumPixels: Int, threads: Int = 1) -> [String] {
         var options = [
             "-protocol_whitelist", "file", "-format_whitelist", rawValue,
-            "-max_pixels", String(maximumPixels), "-threads", "1", "-f", rawValue,
+            "-max_pixels", String(maximumPixels), "-threads", String(threads), "-f", rawValue,
         ]
         // A QuickTime file may refer to other files for its pictures.
         if self == .mov { options += ["-enable_drefs", "0", "-use_absolute_path", "0"] }

@@ -1,6 +1,6 @@
 import Glibc
 public import LinuxSystem
-import Processes
+package import Processes
 public import UploadCore
 
 /// The system's ffprobe and ffmpeg: ffprobe examines a video, ffmpeg extracts a picture.
@@ -50,20 +50,39 @@ public struct VideoTools: Sendable {
     ///   - type: The type detected from the first bytes.
     /// - Throws: ``VideoFailure``.
     public func facts(of video: SharedDescriptor, type: MediaType) async throws(VideoFailure) -> VideoFacts {
+        let entries =
+            "stream=width,height,sample_aspect_ratio,duration:stream_tags=rotate:stream_side_data=rotation"
+            + ":format=duration"
+        return try ProbeReport.facts(
+            in: await probe(video, type, ["-select_streams", "V:0", "-show_entries", entries]))
+    }
+
+    /// Reads what decides how a video can be converted: its tracks and tags.
+    ///
+    /// - Throws: ``VideoFailure``.
+    package func report(of video: SharedDescriptor, type: MediaType) async throws(VideoFailure) -> ProbeReport {
+        let entries = [
+            "stream=index,codec_type,codec_name,pix_fmt,width,height,sample_aspect_ratio,field_order,color_transfer"
+                + ",avg_frame_rate,bit_rate,channels,duration",
+            "stream_disposition=default,attached_pic", "stream_tags=rotate",
+            "stream_side_data=rotation,dv_bl_signal_compatibility_id", "format=duration,bit_rate",
+            "format_tags=location,com.apple.quicktime.location.ISO6709",
+        ]
+        return try ProbeReport(await probe(video, type, ["-show_entries", entries.joined(separator: ":")]))
+    }
+
+    private func probe(
+        _ video: SharedDescriptor, _ type: MediaType, _ wishes: [String]
+    ) async throws(VideoFailure) -> [UInt8] {
         guard let container = VideoContainer(type) else {
             throw .refused("\(type.mime) is not a supported type of video")
         }
         guard let prober else { throw .missing("ffprobe is not installed") }
         let arguments =
-            Self.quiet + container.inputOptions(maximumPixels: Self.maximumPixels) + [
-                "-select_streams", "V:0",
-                "-show_entries",
-                "stream=width,height,sample_aspect_ratio,duration:stream_tags=rotate:stream_side_data=rotation"
-                    + ":format=duration",
+            Self.quiet + container.inputOptions(maximumPixels: Self.maximumPixels) + wishes + [
                 "-print_format", "json=compact=1", "-i", Self.input,
             ]
-        let output = try await run(prober, arguments, on: video, into: nil, VideoLimits.probing)
-        return try ProbeReport.facts(in: output)
+        return try await run(prober, arguments, on: video, into: nil, VideoLimits.probing)
     }
 
     /// Writes one picture of a video as PNG, upright, with square pixels and no side over 640.
@@ -101,10 +120,10 @@ public struct VideoTools: Sendable {
     }
 
     /// Maximum pixels of a video to decode: 8K has 33 million.
-    static let maximumPixels = 40_000_000
-    private static let quiet = ["-hide_banner", "-loglevel", "error"]
+    package static let maximumPixels = 40_000_000
+    package static let quiet = ["-hide_banner", "-loglevel", "error"]
     /// The video file, reopened: ffmpeg can't seek in a pipe.
-    static let input = "file:/proc/self/fd/0"
+    package static let input = "file:/proc/self/fd/0"
 
     private func run(
         _ program: String, _ arguments: [String], on video: SharedDescriptor, into output: SharedDescriptor?,
@@ -181,7 +200,7 @@ public enum VideoFailure: Error, Equatable, Sendable {
         if case .refused = self { true } else { false }
     }
 
-    init(_ failure: ToolFailure, of program: String) {
+    package init(_ failure: ToolFailure, of program: String) {
         let name = program.split(separator: "/").last ?? ""
         switch failure {
         case .ended(.exited(127), let line), .ended(.exited(255), let line), .ended(.killed(SIGTERM), let line):

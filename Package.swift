@@ -184,8 +184,9 @@ let package = Package(
         program(
             "outbox-bench",
             [
-                "Avatars", "CTunnel", "LinuxSystem", "MediaTools", "PictureJobs", argumentParser, httpTypes, logging,
-                systemPackage,
+                "Avatars", "CTunnel", "LinuxSystem", "MediaTools", "PictureJobs", "Products", "UploadCore",
+                argumentParser,
+                httpTypes, logging, systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(
@@ -217,7 +218,8 @@ let package = Package(
         tests(
             "ProductsTests",
             [
-                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Products", "TestSupport", "UploadCore", logging,
+                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Products", "TestSupport", "UploadCore",
+                logging,
                 systemPackage,
             ]),
         tests(

@@ -84,7 +84,7 @@ struct P11: ParsableCommand {
 }
 
 /// JPEGs of 4000 × 3000 pixels: a few different pictures under many names.
-private struct CameraPictures {
+struct CameraPictures {
     let paths: [String]
     private let originals: TestFiles
 

@@ -13,6 +13,6 @@ struct OutboxBench: ParsableCommand {
             """,
         subcommands: [
             Compare.self, P1.self, P2.self, P3.self, P4.self, P5.self, P6.self, P7.self, P8.self, P9.self, P10.self,
-            P11.self, AvatarsCommand.self, Remotes.self, Sink.self,
+            P11.self, ProductsCommand.self, AvatarsCommand.self, Remotes.self, Sink.self,
         ])
 }

@@ -56,8 +56,8 @@ struct VideoConversion {
         let longest = plan == .remux ? input.size + input.size / 20 + (1 << 20) : input.size
         return ProcessLimits(
             processorSeconds: UInt64(time.components.seconds) * UInt64(Self.threads),
-            // Decoders keep up to some 20 frames of up to 4 bytes a pixel, and each thread reserves memory.
-            addressSpace: 3 << 30 + 200 * UInt64(max(0, min(pixels, VideoTools.maximumPixels))), fileSize: longest,
+            // 4K of 10 bits takes 1.3 GiB with four threads. Decoders keep up to 20 frames of up to 6 bytes a pixel.
+            addressSpace: 2 << 30 + 150 * UInt64(max(0, min(pixels, VideoTools.maximumPixels))), fileSize: longest,
             niceness: 19)
     }
 }

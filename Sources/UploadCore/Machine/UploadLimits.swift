@@ -35,8 +35,8 @@ public struct RemoteTraits: Equatable, Sendable {
     /// The number of uploads in one register or finish request: 50 with fileSection, 1 with tus and S3.
     public var batch: Int
     /// How many uploads are registered ahead of free slots, so that small files go in batches: 50 with fileSection. Never
-    /// fewer than the files in flight; 0 asks for no more than these, because open uploads cost money (S3) or expire
-    /// (tus).
+    /// fewer than the files in flight; 0 asks for no more large uploads than these, because open uploads cost money (S3) or
+    /// expire (tus).
     public var lookahead: Int
     /// Whether fragments must arrive one after the other from the server's offset on (tus).
     public var inOrder: Bool

@@ -46,7 +46,7 @@ extension UploadMachine {
     mutating func count(_ upload: Upload?, _ change: Int) {
         guard let upload else { return }
         switch upload.phase {
-        case .ready: ready[isSmall: upload.isSmall] += change
+        case .registering, .ready: upcoming[isSmall: upload.isSmall] += change
         case .unregistered:
             waitingCount += change
             // The upload may have been one that `shrinkAbove` was raised for.

@@ -37,7 +37,7 @@ extension UploadMachine {
     }
 
     private mutating func scheduleQuestions(now: Now) {
-        while !dueForQuestion.isEmpty, mayBegin(.finish, now), isUnderWay(.finish) < parallelBatches {
+        while !dueForQuestion.isEmpty, mayBegin(.finish, now), isUnderWay(.finish) < parallelRequests {
             let batch = takeBatch(.finish, from: [\.dueForQuestion], now: now)
             if batch.isEmpty { return }
             for key in batch {
@@ -93,9 +93,10 @@ extension UploadMachine {
         }
     }
 
-    /// How many batches of a kind are in flight at once: one if a batch holds many uploads, so that the next one fills
-    /// up.
-    private var parallelBatches: Int { traits.batch > 1 ? 1 : limits.filesInFlight }
+    /// How many registrations, or questions, are in flight at once: one if a request holds many uploads, so that the next
+    /// one fills up. Otherwise as many as fragments: the registration of a small file takes as many round trips as its
+    /// bytes.
+    private var parallelRequests: Int { traits.batch > 1 ? 1 : max(limits.filesInFlight, pace.window) }
 
     /// How many files of at least `Upload.slotSize` may send at once. On a slow link, which carries few fragments at once,
     /// this lets one file finish after the other.
@@ -230,16 +231,18 @@ extension UploadMachine {
         vacate(key, now: now)
     }
 
+    /// How many small uploads to register ahead of free slots without batches. Each waits for a commit of the ledger before
+    /// it sends, and during a burst these are 20 ms apart, so the files in flight alone would leave the link idle.
+    private var smallOnesAhead: Int { min(limits.mostFragments, UploadLimits.automaticMost) }
+
     /// Registers uploads ahead of free slots. Small and large uploads count apart, so that neither class keeps the other
     /// from being ready for its turn.
     private mutating func scheduleRegistrations(now: Now) {
         let ahead = max(traits.lookahead, limits.filesInFlight)
-        while mayBegin(.register, now) {
-            let underWay = isUnderWay(.register)
-            guard underWay < parallelBatches else { return }
+        while mayBegin(.register, now), isUnderWay(.register) < parallelRequests {
             var queues: [Queue] = []
-            if ready[isSmall: true] + underWay < ahead { queues.append(\.unregisteredSmall) }
-            if ready[isSmall: false] + underWay < ahead { queues.append(\.unregisteredLarge) }
+            if upcoming[isSmall: true] < max(ahead, smallOnesAhead) { queues.append(\.unregisteredSmall) }
+            if upcoming[isSmall: false] < ahead { queues.append(\.unregisteredLarge) }
             let batch = takeBatch(.register, from: queues, now: now)
             if batch.isEmpty { return }
             for key in batch {

@@ -107,8 +107,8 @@ public struct UploadMachine: Sendable {
     /// Whether a broken connection has cost an upload many bytes in this run. Some servers, and proxies that buffer
     /// requests, drop all that arrived of an incomplete request. Then requests are short.
     var losesInterruptedBytes = false
-    /// The numbers of uploads with an id and without a slot.
-    var ready = ClassCounts()
+    /// The numbers of uploads that have an id, or ask for one, and have no slot.
+    var upcoming = ClassCounts()
     /// The number of uploads that wait for their registration.
     var waitingCount = 0
     /// The number of waiting uploads above which the machine leaves some to the ledger.

@@ -175,6 +175,27 @@ struct ScheduleTests {
         #expect(bench.outcomes.count == 40)
     }
 
+    @Test(
+        "without batches, small uploads are registered ahead up to the most fragments in flight, and large ones beside them",
+        arguments: [(nil, most: 32), (2, 6)] as [(Int?, most: Int)])
+    func smallOnesAhead(fragments: Int?, most: Int) {
+        var bench = Bench(.s3, files: 3, fragments: fragments)
+        bench.tell(joins(1...60))
+        bench.tell(.join("large", content(61, fragments: 50), paused: false))
+        while bench.kinds.contains(.register) { bench.answer(.register) }
+        let sending = bench.underWay.count { $0.kind == .send }
+        #expect(bench.batches(.register).flatMap(\.self).filter { $0 != 61 }.count == sending + most)
+        bench.run(for: .seconds(36_000))
+        #expect(bench.outcomes.count == 61)
+    }
+
+    @Test("without batches, as many registrations are in flight as fragments")
+    func parallelRegistrations() {
+        var bench = Bench(.tus, files: 3, fragments: nil)
+        bench.tell(joins(1...60))
+        #expect(bench.underWay.count { $0.kind == .register } == 4)
+    }
+
     @Test("a file moved to the front is sent next")
     func first() {
         var bench = Bench(files: 1)

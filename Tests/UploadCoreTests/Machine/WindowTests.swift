@@ -12,7 +12,7 @@ struct WindowTests {
     ///
     /// The protocol registers each upload alone: a batch of 50 would take the whole window.
     private static func bench(_ count: UInt64 = 20) -> Bench {
-        var bench = Bench(.tus, files: 1, window: window)
+        var bench = Bench(.tus, files: 1, fragments: 1, window: window)
         for number in 1...count { join(path(number), number, &bench) }
         return bench
     }
@@ -159,7 +159,7 @@ struct WindowTests {
     func restart() {
         var bench = Self.bench()
         bench.tell(.first(content(20).key))
-        var later = Bench(.tus, files: 1, window: Self.window)
+        var later = Bench(.tus, files: 1, fragments: 1, window: Self.window)
         later.ledger = bench.ledger
         later.waiters = bench.waiters
         let queue = bench.ledger.queue
@@ -174,7 +174,7 @@ struct WindowTests {
 
     @Test("stays in place while everything is paused")
     func pauseAll() {
-        var bench = Bench(.tus, files: 1, window: Self.window)
+        var bench = Bench(.tus, files: 1, fragments: 1, window: Self.window)
         bench.tell(.setAllPaused(true))
         for number in UInt64(1)...20 { Self.join(Self.path(number), number, &bench) }
         #expect(bench.machine.keys.count <= Self.window + 1)

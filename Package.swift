@@ -204,7 +204,7 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
         program("outbox-trials", ["EndToEndSupport", "TestSupport", argumentParser]),
         tests("UploadCoreTests", ["UploadCore"]),
-        tests("DigestsTests", ["Digests", "UploadCore"]),
+        tests("DigestsTests", ["Digests", "TestSupport", "UploadCore"]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
         tests("URLsTests", ["URLs"]),
         tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),

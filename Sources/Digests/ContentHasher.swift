@@ -1,10 +1,11 @@
 public import UploadCore
 
 /// Computes all digests of a content in one pass: its key (MD5, RFC 1321), the keyed digest of each block of 512 KiB,
-/// the seal over these digests, and optionally SHA-256.
+/// the seal over these digests, and optionally SHA-256 and the digests of parts.
 public struct ContentHasher {
     private var md5 = MD5Hasher()
     private var sha256: SHA256Hasher?
+    private var parts: PartHasher?
     private let block: BlockDigester
     private var blockFill = 0
     private var size: UInt64 = 0
@@ -12,14 +13,17 @@ public struct ContentHasher {
 
     /// Creates a hasher for a new content.
     ///
-    /// - Parameter withSHA256: whether to compute SHA-256 as well. This takes a third longer on processors with SHA
-    ///   instructions, and more than twice as long on others.
-    public init(secret: DigestSecret, withSHA256: Bool = false) {
+    /// - Parameters:
+    ///   - withSHA256: whether to compute SHA-256 as well. This takes a third longer on processors with SHA instructions,
+    ///     and more than twice as long on others.
+    ///   - parts: which digests of parts to compute as well; nil for none.
+    public init(secret: DigestSecret, withSHA256: Bool = false, parts: PartDigestStore.Wish? = nil) {
         block = BlockDigester(secret: secret)
         sha256 = withSHA256 ? SHA256Hasher() : nil
+        self.parts = parts.map { PartHasher($0) }
     }
 
-    /// Continues from the progress of another hasher on this machine.
+    /// Continues from the progress of another hasher on this machine, without digests of parts.
     ///
     /// - Returns: nil if `progress` is invalid, or lacks or contains SHA-256 contrary to `withSHA256`.
     public init?(secret: DigestSecret, withSHA256: Bool = false, continuing progress: HashProgress) {
@@ -44,7 +48,7 @@ public struct ContentHasher {
 
     /// Adds the next bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        md5.update(bytes)
+        if parts == nil { md5.update(bytes) } else { parts?.update(bytes, beside: &md5) }
         sha256?.update(bytes)
         size += UInt64(bytes.count)
         var rest = bytes
@@ -60,6 +64,12 @@ public struct ContentHasher {
     private mutating func finishBlock() {
         digests.append(block.finish())
         blockFill = 0
+    }
+
+    /// Returns the digests of the content's parts; nil if they were not computed. Must precede `finish`.
+    public mutating func finishParts() -> [PartDigests]? {
+        defer { parts = nil }
+        return parts?.finish()
     }
 
     /// Returns the content's key, seal and block digests. Resets the hasher for a new content.

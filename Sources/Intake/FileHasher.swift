@@ -10,6 +10,7 @@ struct FileHasher {
     let rules: IntakeRules
     let secret: DigestSecret
     var withSHA256 = false
+    var parts: PartDigestStore?
     var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
     var hashed: (@Sendable (UInt64) -> Void)?
     var checkpoints: HashCheckpoints?
@@ -46,7 +47,7 @@ struct FileHasher {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
         defer { buffer.deallocate() }
         if before.size > length { _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL) }
-        var hasher = ContentHasher(secret: secret, withSHA256: withSHA256)
+        var hasher = ContentHasher(secret: secret, withSHA256: withSHA256, parts: parts?.wish(forSize: before.size))
         var type = MediaType.other
         var offset: UInt64 = 0
         var told = Self.now()
@@ -93,7 +94,9 @@ struct FileHasher {
         }
         let after = try FileStatus(of: file.rawValue)
         guard FileIdentity(after) == FileIdentity(before), offset == before.size else { return .changed }
+        let partDigests = hasher.finishParts()
         let (content, digests) = hasher.finish()
+        if let partDigests { parts?.store(partDigests, of: content.key) }
         return .content(FileIdentity(after), type, content, digests: digests)
     }
 

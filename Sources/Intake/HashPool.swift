@@ -40,6 +40,7 @@ package final class HashPool: Sendable {
     private let checkpoints: HashCheckpoints?
     private let isStopped = Stop()
     private let withSHA256: Bool
+    private let parts: PartDigestStore?
     private let small: SerialThreads
     private let large: SerialThreads
 
@@ -56,15 +57,17 @@ package final class HashPool: Sendable {
     /// - Parameters:
     ///   - checkpoints: stores the progress of large files; if `nil`, they start over after a restart.
     ///   - withSHA256: whether to compute SHA-256 as well. Needed for files that leave the outbox after the upload.
+    ///   - parts: receives the digests of parts that the protocol wants; `nil` if it wants none.
     package init(
         files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil,
-        withSHA256: Bool = false
+        withSHA256: Bool = false, parts: PartDigestStore? = nil
     ) {
         self.checkpoints = checkpoints
         self.files = files
         self.rules = rules
         self.secret = secret
         self.withSHA256 = withSHA256
+        self.parts = parts
         small = SerialThreads(name: "hash", count: max(1, threads - 1))
         large = threads > 1 ? SerialThreads(name: "hash-large", count: 1) : small
     }
@@ -72,11 +75,11 @@ package final class HashPool: Sendable {
     /// Queues a file.
     package func add(_ job: Job) {
         let lane = job.identity.size > Self.largeSize ? large : small
-        lane.run { [files, rules, secret, withSHA256, checkpoints, isStopped] in
+        lane.run { [files, rules, secret, withSHA256, parts, checkpoints, isStopped] in
             if isStopped.isSet { return }
             let hasher = FileHasher(
-                files: files, rules: rules, secret: secret, withSHA256: withSHA256, sniffed: job.sniffed,
-                hashed: job.hashed, checkpoints: checkpoints, stop: isStopped)
+                files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts,
+                sniffed: job.sniffed, hashed: job.hashed, checkpoints: checkpoints, stop: isStopped)
             job.done(hasher.hash(job.path, foundAs: job.identity))
         }
     }

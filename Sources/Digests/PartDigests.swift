@@ -1,0 +1,147 @@
+import Synchronization
+public import UploadCore
+
+/// The digests of one part of a content, as a protocol wants them before the part's bytes.
+public struct PartDigests: Equatable, Sendable {
+    /// Nil if not computed.
+    public var md5: [UInt8]?
+    /// Nil if not computed.
+    public var sha256: [UInt8]?
+
+    /// Creates digests.
+    public init(md5: [UInt8]? = nil, sha256: [UInt8]? = nil) {
+        self.md5 = md5
+        self.sha256 = sha256
+    }
+}
+
+/// Computes the digests of a content's parts beside the MD5 of the whole.
+struct PartHasher {
+    private var md5: MD5Hasher?
+    private var sha256: SHA256Hasher?
+    private let size: UInt64
+    /// The number of bytes that the part lacks.
+    private var missing: UInt64
+    private var digests: [PartDigests] = []
+
+    init(_ wish: PartDigestStore.Wish) {
+        size = max(1, wish.partSize)
+        missing = size
+        if wish.md5 { md5 = MD5Hasher() }
+        if wish.sha256 { sha256 = SHA256Hasher() }
+    }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer, beside whole: inout MD5Hasher) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(clamping: missing)))
+            if var part = md5 {
+                MD5Hasher.update(&whole, &part, piece)
+                md5 = part
+            } else {
+                whole.update(piece)
+            }
+            sha256?.update(piece)
+            missing -= UInt64(piece.count)
+            if missing == 0 { finishPart() }
+            rest = rest.dropFirst(piece.count)
+        }
+    }
+
+    private mutating func finishPart() {
+        digests.append(PartDigests(md5: md5?.finish(), sha256: sha256?.finish()))
+        if md5 != nil { md5 = MD5Hasher() }
+        if sha256 != nil { sha256 = SHA256Hasher() }
+        missing = size
+    }
+
+    mutating func finish() -> [PartDigests] {
+        if missing < size || digests.isEmpty { finishPart() }
+        return digests
+    }
+}
+
+/// The digests of parts from the pass that computes the content's key, until the content is sent. So the bytes are not
+/// digested again before they are sent.
+///
+/// In memory and bounded. The remote computes missing digests from the file, such as after a restart.
+public final class PartDigestStore: Sendable {
+    /// Which digests to compute for a content.
+    public struct Wish: Equatable, Sendable {
+        /// The size of every part but the last, in bytes.
+        var partSize: UInt64
+        var md5: Bool
+        var sha256: Bool
+    }
+
+    /// The largest number of parts in the store. Beyond it, the oldest contents leave.
+    static let mostParts = 16_384
+
+    private struct State {
+        var digests: [ContentKey: [PartDigests]] = [:]
+        /// The keys in `digests`, oldest first, and some that are gone.
+        var order: [ContentKey] = []
+        var parts = 0
+    }
+
+    private let traits: RemoteTraits
+    private let md5: Bool
+    private let sha256: Bool
+    private let state = Mutex(State())
+
+    /// Creates an empty store.
+    ///
+    /// - Parameters:
+    ///   - traits: the protocol that divides contents into parts.
+    ///   - md5: whether parts need an MD5. That of a content in one part is its key.
+    ///   - sha256: whether parts need a SHA-256.
+    public init(_ traits: RemoteTraits, md5: Bool, sha256: Bool) {
+        self.traits = traits
+        self.md5 = md5
+        self.sha256 = sha256
+    }
+
+    /// Returns what to compute for a content of this size; nil for nothing.
+    public func wish(forSize size: UInt64) -> Wish? {
+        let plan = traits.plan(for: size)
+        let wish = Wish(partSize: UInt64(plan.fragmentSize), md5: md5 && plan.count > 1, sha256: sha256)
+        return wish.md5 || wish.sha256 ? wish : nil
+    }
+
+    /// Stores the digests of all parts of a content.
+    public func store(_ digests: [PartDigests], of key: ContentKey) {
+        state.withLock { state in
+            state.parts += digests.count - (state.digests.updateValue(digests, forKey: key)?.count ?? 0)
+            state.order.append(key)
+            if state.parts > Self.mostParts || state.order.count > 2 * Self.mostParts { Self.makeRoom(in: &state) }
+        }
+    }
+
+    private static func makeRoom(in state: inout State) {
+        var gone = 0
+        for key in state.order {
+            if state.parts <= mostParts / 2, state.order.count - gone <= mostParts { break }
+            state.parts -= state.digests.removeValue(forKey: key)?.count ?? 0
+            gone += 1
+        }
+        state.order.removeFirst(gone)
+    }
+
+    /// Returns the digests of one part; nil if they must be computed. An upload of an earlier run may have parts of another
+    /// size.
+    public func digests(of key: ContentKey, _ plan: FragmentPlan, part: Int) -> PartDigests? {
+        guard plan == traits.plan(for: plan.size) else { return nil }
+        return state.withLock { state in
+            guard let digests = state.digests[key], digests.indices.contains(part) else { return nil }
+            return digests[part]
+        }
+    }
+
+    /// Drops the digests of a content.
+    public func remove(_ key: ContentKey) {
+        state.withLock { state in
+            state.parts -= state.digests.removeValue(forKey: key)?.count ?? 0
+            if state.digests.isEmpty { state.order.removeAll(keepingCapacity: true) }
+        }
+    }
+}

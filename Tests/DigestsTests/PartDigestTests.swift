@@ -1,0 +1,92 @@
+import TestSupport
+import Testing
+import UploadCore
+
+@testable import Digests
+
+@Suite("Digests of parts")
+struct PartDigestTests {
+    private static let traits = RemoteTraits(batch: 1, fragmentSize: 1 << 20)
+
+    private func secret() throws -> DigestSecret {
+        try #require(DigestSecret([UInt8](repeating: 1, count: DigestSecret.length)))
+    }
+
+    @Test(
+        "two MD5s at once give the digests of each alone, wherever the bytes are cut",
+        arguments: 1...20 as ClosedRange<UInt64>)
+    func pairs(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let bytes = random.bytes(3000)
+        let start = Int.random(in: 0...200, using: &random)
+        var (first, second) = (MD5Hasher(), MD5Hasher())
+        bytes[..<start].withUnsafeBytes { first.update($0) }
+        var rest = bytes[start...]
+        while !rest.isEmpty {
+            // Mostly whole blocks of 64 bytes.
+            let count = Int.random(in: 0...3, using: &random) == 0 ? 7 : 64 * Int.random(in: 1...9, using: &random)
+            rest.prefix(count).withUnsafeBytes { MD5Hasher.update(&first, &second, $0) }
+            rest = rest.dropFirst(count)
+        }
+        #expect(first.finish() == MD5Hasher.hash(bytes))
+        #expect(second.finish() == MD5Hasher.hash(Array(bytes[start...])))
+    }
+
+    @Test(
+        "come with the key, which they don't change",
+        arguments: [(0, 1), (1, 1), (1 << 20, 1), ((1 << 20) + 1, 2), (5 << 19, 3)])
+    func parts(size: Int, count: Int) throws {
+        let secret = try secret()
+        var random = SeededRandom(seed: 1)
+        let bytes = random.bytes(size)
+        let store = PartDigestStore(Self.traits, md5: true, sha256: true)
+        let wish = try #require(store.wish(forSize: UInt64(size)))
+        var (hasher, plain) = (ContentHasher(secret: secret, parts: wish), ContentHasher(secret: secret))
+        for start in stride(from: 0, to: size, by: 256 << 10) {
+            bytes[start..<min(size, start + (256 << 10))].withUnsafeBytes {
+                hasher.update($0)
+                plain.update($0)
+            }
+        }
+        let finished = hasher.finishParts()
+        let parts = try #require(finished)
+        #expect(parts.count == count)
+        for (index, part) in parts.enumerated() {
+            let expected = Array(bytes[(index << 20)..<min(size, (index + 1) << 20)])
+            // The key of a content in one part is its MD5.
+            #expect(part.md5 == (count > 1 ? MD5Hasher.hash(expected) : nil))
+            #expect(part.sha256 == SHA256Hasher.hash(expected))
+        }
+        let content = hasher.finish().content
+        #expect(content == plain.finish().content)
+        store.store(parts, of: content.key)
+        let plan = Self.traits.plan(for: UInt64(size))
+        #expect(store.digests(of: content.key, plan, part: count - 1) == parts.last)
+        #expect(store.digests(of: content.key, plan, part: count) == nil)
+        let other = FragmentPlan(size: UInt64(size), fragmentSize: 2 << 20)
+        #expect(store.digests(of: content.key, other, part: 0) == nil)
+        store.remove(content.key)
+        #expect(store.digests(of: content.key, plan, part: 0) == nil)
+    }
+
+    @Test("are not wanted by a protocol without them")
+    func none() throws {
+        #expect(PartDigestStore(Self.traits, md5: false, sha256: false).wish(forSize: 5 << 20) == nil)
+        #expect(PartDigestStore(Self.traits, md5: true, sha256: false).wish(forSize: 1 << 20) == nil)
+        var hasher = ContentHasher(secret: try secret())
+        let parts = hasher.finishParts()
+        #expect(parts == nil)
+    }
+
+    @Test("leave the store when it is full, oldest first")
+    func bound() {
+        let store = PartDigestStore(Self.traits, md5: false, sha256: true)
+        let plan = Self.traits.plan(for: 1)
+        let count = UInt64(PartDigestStore.mostParts) + 1
+        for number in 1...count {
+            store.store([PartDigests(sha256: [1])], of: ContentKey(high: number, low: 0))
+        }
+        #expect(store.digests(of: ContentKey(high: 1, low: 0), plan, part: 0) == nil)
+        #expect(store.digests(of: ContentKey(high: count, low: 0), plan, part: 0) != nil)
+    }
+}

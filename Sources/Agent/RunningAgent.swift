@@ -225,7 +225,7 @@ struct RunningAgent: Service {
             afterUpload: configuration.intake.afterUpload, moveTo: RelativePath(configuration.intake.moveTo) ?? .root,
             hashPool: HashPool(
                 files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints,
-                withSHA256: configuration.intake.afterUpload != .keep),
+                withSHA256: configuration.intake.afterUpload != .keep, parts: remote.partDigests),
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),

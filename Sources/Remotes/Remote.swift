@@ -1,3 +1,4 @@
+public import Digests
 import Transport
 public import UploadCore
 
@@ -31,6 +32,9 @@ public protocol Remote: Sendable {
     /// The executor for tasks that call the remote: on it a call switches threads least. Such a task must not block.
     /// nil: no preference.
     var executor: (any TaskExecutor)? { get }
+
+    /// Receives the digests of fragments while contents are hashed; nil if the protocol needs none.
+    var partDigests: PartDigestStore? { get }
 
     /// Registers uploads, at most `traits.batch` of them.
     ///
@@ -76,6 +80,9 @@ public protocol Remote: Sendable {
 extension Remote {
     /// No preference.
     public var executor: (any TaskExecutor)? { nil }
+
+    /// None.
+    public var partDigests: PartDigestStore? { nil }
 
     /// Asks as `finish` does.
     public func prove(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {

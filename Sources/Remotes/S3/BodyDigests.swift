@@ -28,7 +28,23 @@ struct BodyDigests: Equatable, Sendable {
         self = hashers.finish()
     }
 
-    fileprivate init() {}
+    init(md5: ContentKey? = nil) { self.md5 = md5 }
+
+    /// Which digests these are.
+    var contained: Wish {
+        var wish: Wish = []
+        if md5 != nil { wish.insert(.md5) }
+        if sha256 != nil { wish.insert(.sha256) }
+        if crc64nvme != nil { wish.insert(.crc64nvme) }
+        return wish
+    }
+
+    /// Adds the digests that these lack.
+    mutating func merge(_ others: BodyDigests) {
+        md5 = md5 ?? others.md5
+        sha256 = sha256 ?? others.sha256
+        crc64nvme = crc64nvme ?? others.crc64nvme
+    }
 }
 
 private struct Hashers {

@@ -44,9 +44,14 @@ final class KeyClaims: Sendable {
     }
 
     /// Ends the claim to a key.
-    func release(key: String) {
+    ///
+    /// - Returns: the content that held the claim; nil if none did.
+    @discardableResult
+    func release(key: String) -> ContentKey? {
         state.withLock { state in
-            if let content = state.owners.removeValue(forKey: key) { state.keys[content] = nil }
+            guard let content = state.owners.removeValue(forKey: key) else { return nil }
+            state.keys[content] = nil
+            return content
         }
     }
 }

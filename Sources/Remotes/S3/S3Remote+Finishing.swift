@@ -1,3 +1,4 @@
+import Digests
 import HTTPTypes
 import Transport
 public import UploadCore
@@ -10,7 +11,10 @@ extension S3Remote {
         for upload in uploads {
             do throws(RemoteFailure) {
                 let outcome = try await finish(upload)
-                if case .confirmed = outcome { claims.release(upload.key) }
+                if case .confirmed = outcome {
+                    claims.release(upload.key)
+                    partDigests?.remove(upload.key)
+                }
                 results.append(.success(outcome))
             } catch {
                 results.append(.failure(error))

@@ -61,7 +61,7 @@ extension S3Remote {
         var call = S3Client.Call(operation: "PutObject", method: .put, key: key, headers: storageHeaders)
         call.headers[.contentType] = type
         call.headers[S3Header.metaMD5] = md5.description
-        try await attach(body, to: &call, md5: md5)
+        try await attach(body, to: &call, known: BodyDigests(md5: md5))
         if let answer = try await client.exchangeUnlessExists(call, looksFirst: true) {
             try answer.accept()
         } else if case .exists(let object) = try await client.look(key),

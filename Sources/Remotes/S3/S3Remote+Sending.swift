@@ -1,9 +1,11 @@
+import Digests
 import HTTPTypes
 import Transport
 public import UploadCore
 
 extension S3Remote {
-    /// `PutObject` of a content in one part, or `UploadPart`. Reads the bytes twice, since their digests precede them.
+    /// `PutObject` of a content in one part, or `UploadPart`. If the digests of the bytes, which precede them, are not in
+    /// ``partDigests``, reads the bytes twice.
     ///
     /// - Returns: the part's ETag, see ``PartReceipt``.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
@@ -21,12 +23,25 @@ extension S3Remote {
         let details =
             upload.details
             ?? UploadDescription(key: upload.key, plan: upload.plan, path: .root, type: upload.type, modified: nil)
+        let isFirstRequest = blindPuts.beginPut(of: upload.key)
         var call = S3Client.Call(operation: "PutObject", method: .put, key: key, headers: objectHeaders(details))
-        // The content's key is its MD5.
-        try await attach(fragment.body, to: &call, md5: upload.key)
+        try await attach(fragment.body, to: &call, known: knownDigests(of: fragment))
         call.onProgress = fragment.onProgress
-        if let answer = try await client.exchangeUnlessExists(call, looksFirst: claim == .new) {
-            return PartReceipt(tag: try Self.tag(in: answer))
+        do throws(RemoteFailure) {
+            if let answer = try await client.exchangeUnlessExists(call, looksFirst: claim == .new) {
+                let tag = try Self.tag(in: answer)
+                await testCondition(with: call, fragment.body)
+                return PartReceipt(tag: tag)
+            }
+        } catch {
+            blindPuts.putFailed()
+            partDigests?.remove(upload.key)
+            throw error
+        }
+        if isFirstRequest {
+            // The next registration finds out whether the object is this content.
+            blindPuts.wasInVain(upload.key)
+            throw .forgotten
         }
         // An earlier request stored the object and its reply was lost, or somebody else took the name.
         switch try await client.look(key) {
@@ -42,14 +57,23 @@ extension S3Remote {
         }
     }
 
+    /// Sends an object that was just stored again, once in a run, to find out whether the store honours `If-None-Match`. A
+    /// store that does not replaces the object by the same one.
+    private func testCondition(with call: S3Client.Call, _ body: any BodySource) async {
+        guard options.key.namesContent, blindPuts.beginTest(size: body.length) else { return }
+        blindPuts.endTest(isHonoured: await client.honoursCondition(call, body))
+    }
+
     private func sendPart(_ fragment: OutgoingFragment, _ key: String) async throws(RemoteFailure) -> PartReceipt {
         claims.claim(key, for: fragment.upload.key)
         var call = S3Client.Call(
             operation: "UploadPart", method: .put, key: key,
             query: [("partNumber", "\(fragment.index + 1)"), ("uploadId", fragment.upload.handle.id)])
-        try await attach(fragment.body, to: &call)
+        try await attach(fragment.body, to: &call, known: knownDigests(of: fragment))
         call.onProgress = fragment.onProgress
         let answer = try await client.exchange(call)
+        // Another content with the same MD5 may have other digests. Compute them for the next attempt.
+        if answer.problem?.status == 400 { partDigests?.remove(fragment.upload.key) }
         try await explain(answer, fragment.upload)
         let tag = try Self.tag(in: answer)
         let isEncrypted = [S3Header.encryption, S3Header.customerEncryption].contains {
@@ -78,27 +102,22 @@ extension S3Remote {
 
     /// Adds a body with its digests to a request.
     ///
-    /// - Parameter md5: the MD5 of the body, if known.
+    /// - Parameter known: the digests of the body as far as they are known.
     func attach(
-        _ body: any BodySource, to call: inout S3Client.Call, md5: ContentKey? = nil
+        _ body: any BodySource, to call: inout S3Client.Call, known: BodyDigests = BodyDigests()
     ) async throws(RemoteFailure) {
-        var wish: BodyDigests.Wish = signsPayload ? .sha256 : []
-        switch options.checksum {
-        case .md5: if md5 == nil { wish.insert(.md5) }
-        case .crc64nvme: wish.insert(.crc64nvme)
-        case .sha256: wish.insert(.sha256)
-        case .none: break
-        }
-        let digests: BodyDigests
+        let signs = Self.signsPayload(options, client)
+        var digests = known
         do {
-            digests = try await digester.digests(of: body, wish)
+            let missing = Self.digests(for: options.checksum, signed: signs).subtracting(known.contained)
+            digests.merge(try await digester.digests(of: body, missing))
         } catch {
             throw RemoteFailure(error, endpoint: call.operation)
         }
         call.body = .stream(body)
-        call.payload = signsPayload ? digests.sha256?.hexadecimal : nil
+        call.payload = signs ? digests.sha256?.hexadecimal : nil
         switch options.checksum {
-        case .md5: call.headers[S3Header.contentMD5] = (md5 ?? digests.md5)?.bytes.base64
+        case .md5: call.headers[S3Header.contentMD5] = digests.md5?.bytes.base64
         case .crc64nvme:
             call.headers[S3Header.checksumCRC64NVME] = digests.crc64nvme.map { value in
                 withUnsafeBytes(of: value.bigEndian) { Array($0).base64 }
@@ -108,8 +127,36 @@ extension S3Remote {
         }
     }
 
+    /// Returns the digests of a fragment that were computed with the content's key. Changed bytes would not match them,
+    /// and the reader of the fragment notices them, too.
+    private func knownDigests(of fragment: OutgoingFragment) -> BodyDigests {
+        var known = BodyDigests()
+        let upload = fragment.upload
+        if let part = partDigests?.digests(of: upload.key, upload.plan, part: fragment.index) {
+            known.md5 = part.md5.flatMap { ContentKey(digest: $0) }
+            known.sha256 = part.sha256
+        }
+        // The content's key is its MD5.
+        if upload.plan.count <= 1 { known.md5 = upload.key }
+        return known
+    }
+
     /// Whether signatures cover the bodies of parts. Without checksums, TLS alone protects them.
-    private var signsPayload: Bool { options.checksum != .none || !client.address.base.hasPrefix("https:") }
+    static func signsPayload(_ options: S3Options, _ client: S3Client) -> Bool {
+        options.checksum != .none || !client.address.base.hasPrefix("https:")
+    }
+
+    /// Returns the digests that a request with a body needs.
+    static func digests(for checksum: S3Options.Checksum, signed: Bool) -> BodyDigests.Wish {
+        var wish: BodyDigests.Wish = signed ? .sha256 : []
+        switch checksum {
+        case .md5: wish.insert(.md5)
+        case .crc64nvme: wish.insert(.crc64nvme)
+        case .sha256: wish.insert(.sha256)
+        case .none: break
+        }
+        return wish
+    }
 
     /// Returns the tag in the reply to a part or an object.
     private static func tag(in answer: S3Client.Answer) throws(RemoteFailure) -> ETag {

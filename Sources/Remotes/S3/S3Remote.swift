@@ -1,3 +1,4 @@
+public import Digests
 import HTTPTypes
 public import Transport
 import URLs
@@ -10,7 +11,8 @@ public import UploadCore
 ///
 /// No object is ever overwritten or deleted: keys are free when an upload begins, contents of one run never share a key,
 /// and requests that create an object carry `If-None-Match: *`. Some stores ignore this condition, so that another
-/// `HeadObject` precedes the completion of an upload.
+/// `HeadObject` precedes the completion of an upload. A store that honours it gets small contents without a question first,
+/// see ``BlindPuts``.
 public final class S3Remote: Remote {
     /// Maximum length of a key in bytes (AWS, "Naming Amazon S3 objects").
     private static let longestKey = 1024
@@ -32,9 +34,13 @@ public final class S3Remote: Remote {
     /// The transport's thread.
     public var executor: (any TaskExecutor)? { client.transport.executor }
 
+    /// MD5 and SHA-256 of parts, as far as the options want them.
+    public let partDigests: PartDigestStore?
+
     let client: S3Client
     let digester = BodyDigester()
     let claims = KeyClaims()
+    let blindPuts = BlindPuts()
     private let account: String
     var options: S3Options { client.options }
 
@@ -52,11 +58,14 @@ public final class S3Remote: Remote {
     ) {
         traits = Self.traits(partSize: options.partSize)
         client = S3Client(options, transport: transport, credentials: credentials, clock: clock)
+        let wish = Self.digests(for: options.checksum, signed: Self.signsPayload(options, client))
+        partDigests = PartDigestStore(traits, md5: wish.contains(.md5), sha256: wish.contains(.sha256))
         scope = RemoteScope(protocolName: "s3", server: client.address.base, account: account)
         self.account = account
     }
 
-    /// `HeadObject`, and `CreateMultipartUpload` for a content of several parts.
+    /// `HeadObject`, and `CreateMultipartUpload` for a content of several parts. No request for some small contents, see
+    /// ``BlindPuts``.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
         var results: [Result<Registration, RemoteFailure>] = []
         for upload in uploads {
@@ -84,10 +93,18 @@ public final class S3Remote: Remote {
             }
             // The content that claimed the key is not in the store yet, and may never be: the object may be this one.
             let claim = claims.claim(key, for: upload.key)
-            switch try await client.look(key) {
+            if copy == 1, claim != .refused, options.key.namesContent, upload.plan.count <= 1,
+                blindPuts.skipsQuestion(about: upload.key, size: upload.plan.size)
+            {
+                return .registered(RemoteHandle(id: "", object: key), .asRecorded)
+            }
+            let presence = try await client.look(key)
+            blindPuts.answered(presence)
+            switch presence {
             case .exists(let object):
                 if object.isContent(upload.key, size: upload.plan.size, sha256: upload.sha256) {
                     claims.release(upload.key)
+                    partDigests?.remove(upload.key)
                     return .existing(finished(key), byMD5Alone: !object.has(upload.sha256))
                 }
             case .missing, .hidden:
@@ -152,7 +169,10 @@ public final class S3Remote: Remote {
     public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
         for handle in handles {
             guard let key = handle.object else { continue }
-            claims.release(key: key)
+            if let content = claims.release(key: key) {
+                blindPuts.forget(content)
+                partDigests?.remove(content)
+            }
             if handle.id.isEmpty { continue }
             let call = S3Client.Call(
                 operation: "AbortMultipartUpload", method: .delete, key: key, query: [("uploadId", handle.id)])

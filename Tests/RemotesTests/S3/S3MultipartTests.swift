@@ -1,3 +1,4 @@
+import Digests
 import HTTPTypes
 import Testing
 import Transport
@@ -20,6 +21,24 @@ struct S3MultipartTests: S3Steps {
         }
         #expect(try await server.s3.resume(content.upload(handle)) == .fragments(receipts.filter { $0.key != 1 }))
         #expect(try await server.s3.resume(content.upload(RemoteHandle(id: "", object: "k"))) == .asRecorded)
+    }
+
+    @Test("digests from the hashing of the content go with its parts, until the server refuses them")
+    func knownDigests() async throws {
+        let server = FakeS3Server()
+        let content = try large(server)
+        let store = try #require(server.s3.partDigests)
+        let wrong = (0..<content.plan.count).map { PartDigests(md5: MD5Hasher.hash([UInt8($0)])) }
+        store.store(wrong, of: content.key)
+        let handle = try await handle(content, server)
+        await #expect(throws: RemoteFailure.self) { try await server.s3.send(content.fragment(0, id: handle)) }
+        let sent = try #require(server.transport.requests.last)
+        #expect(sent.headers["Content-MD5"] == MD5Hasher.hash([0]).base64)
+        let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+        guard case .confirmed = try await finish(content.upload(handle, receipts: receipts), server) else {
+            throw RemoteConformance.Unexpected("not confirmed")
+        }
+        #expect(server.holds(content))
     }
 
     @Test("10,000 parts are listed and completed")

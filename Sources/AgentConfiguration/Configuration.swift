@@ -140,6 +140,8 @@ extension Configuration {
         package var bucket: String?
         /// tus: the largest body of one PATCH in bytes; `nil`: no limit.
         package var maxPatch: UInt64?
+        /// tus: whether the request that creates the upload of a small file carries the file.
+        package var creationWithUpload = false
         /// s3: the region.
         package var region = "us-east-1"
         /// s3: the prefix of object keys.

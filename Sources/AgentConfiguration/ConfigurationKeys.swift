@@ -124,6 +124,10 @@ extension ConfigurationKey {
             "remote.max_patch", \.remote.maxPatch, .noneOr(.size((512 << 10)...Units.largest), none: "0"),
             "`tus` only: the largest body of one PATCH, for a proxy that limits it; `\"0\"`: no limit"),
         ConfigurationKey(
+            "remote.creation_with_upload", \.remote.creationWithUpload, .boolean,
+            "`tus` only: `true`: files of up to 512 KiB go with the request that creates the upload, if the server offers this; a lost reply leaves a second copy"
+        ),
+        ConfigurationKey(
             "remote.bucket", \.remote.bucket, .noneOr(.plain, none: ""), "`s3` only, and required there: the bucket"),
         ConfigurationKey("remote.region", \.remote.region, .plain, "`s3` only: the region"),
         ConfigurationKey("remote.prefix", \.remote.prefix, .plain, "`s3` only: the beginning of all object keys"),

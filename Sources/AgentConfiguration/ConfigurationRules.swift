@@ -92,7 +92,8 @@ extension Configuration.Remote {
             { $0[keyPath: path] == $1[keyPath: path] }
         }
         return [
-            ("max_patch", .tus, same(\.maxPatch)), ("bucket", .s3, same(\.bucket)), ("region", .s3, same(\.region)),
+            ("max_patch", .tus, same(\.maxPatch)), ("creation_with_upload", .tus, same(\.creationWithUpload)),
+            ("bucket", .s3, same(\.bucket)), ("region", .s3, same(\.region)),
             ("prefix", .s3, same(\.prefix)), ("path_style", .s3, same(\.pathStyle)), ("key", .s3, same(\.key)),
             ("access_key_file", .s3, same(\.accessKeyFile)), ("secret_key_file", .s3, same(\.secretKeyFile)),
             ("profile", .s3, same(\.profile)), ("credentials_file", .s3, same(\.credentialsFile)),

@@ -28,7 +28,8 @@ package struct RemoteFactory: Sendable {
             }
         case .tus:
             TusRemote(
-                url: settings.writtenURL, account: account, maximumPatch: settings.maxPatch, transport: transport,
+                url: settings.writtenURL, account: account, maximumPatch: settings.maxPatch,
+                createsWithUpload: settings.creationWithUpload, transport: transport,
                 authorizer: BearerAuthorizer(credentials, url: settings.url))
         }
     }

@@ -197,6 +197,10 @@ import Testing
             "remote.protocol = \"s3\"\nremote.bucket = \"b\"\nremote.max_patch = \"1MiB\"",
             "3: remote.max_patch: belongs to protocol \"tus\""
         ),
+        (
+            "remote.protocol = \"s3\"\nremote.bucket = \"b\"\nremote.creation_with_upload = true",
+            "3: remote.creation_with_upload: belongs to protocol \"tus\""
+        ),
         ("remote.path_style = 1", "1: remote.path_style: must be true, false or \"auto\", is an integer"),
         ("remote.path_style = \"yes\"", "1: remote.path_style: must be true, false or \"auto\", is \"yes\""),
         ("remote.part_size = \"4MiB\"", "1: remote.part_size: must be 5MiB … 2GiB"),

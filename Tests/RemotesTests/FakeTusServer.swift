@@ -31,6 +31,12 @@ final class FakeTusServer: ConformanceServer {
         var longestPatch = Int.max
         /// The status of a HEAD of a finished upload; 204 comes without an offset.
         var finishedStatus = 200
+        /// The largest body of a POST.
+        var longestCreation = Int.max
+        /// How many bytes of the body of a POST are kept.
+        var keptOfCreation = Int.max
+        /// Whether the reply to a POST with a body has the offset.
+        var statesOffsetOfCreation = true
         /// Whether an interrupted PATCH leaves nothing behind.
         var losesInterruptedBytes = false
     }
@@ -72,12 +78,32 @@ final class FakeTusServer: ConformanceServer {
             if let planned { return try planned.get() }
             if let refusal = state.withLock({ FakeTusServer.refusal(of: request, $0) }) { return refusal }
             try receive(request)
+            let content = try content(of: request)
             let (reply, isLost) = state.withLock { state in
                 defer { state.losesReply = false }
-                return (FakeTusServer.answer(request, &state), state.losesReply)
+                return (FakeTusServer.answer(request, content, &state), state.losesReply)
             }
             if isLost { throw .reset("the reply was lost") }
             return reply
+        }
+
+        /// Reads the body of a POST.
+        private func content(of request: TransportRequest) throws(TransportError) -> [UInt8] {
+            guard request.method == .post, case .stream(let body) = request.body else { return [] }
+            var bytes = [UInt8](repeating: 0, count: Int(body.length))
+            var filled = 0
+            do {
+                while filled < bytes.count {
+                    let count = try bytes.withUnsafeMutableBytes {
+                        try body.read(into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]))
+                    }
+                    if count == 0 { throw BodyTooShort(promised: body.length, delivered: UInt64(filled)) }
+                    filled += count
+                }
+            } catch {
+                throw .body(error)
+            }
+            return bytes
         }
 
         /// Reads the body of a PATCH, and keeps what arrives.
@@ -114,9 +140,13 @@ final class FakeTusServer: ConformanceServer {
     let network = Network()
     let remote: any Remote
 
-    init(maximumPatch: UInt64? = 1 << 20, token: String? = nil, _ change: (inout Manner) -> Void = { _ in }) {
+    init(
+        maximumPatch: UInt64? = 1 << 20, createsWithUpload: Bool = false, token: String? = nil,
+        _ change: (inout Manner) -> Void = { _ in }
+    ) {
         remote = TusRemote(
-            url: Self.url, account: "me", maximumPatch: maximumPatch, transport: network,
+            url: Self.url, account: "me", maximumPatch: maximumPatch, createsWithUpload: createsWithUpload,
+            transport: network,
             authorizer: BearerAuthorizer(FixedToken(token: token), url: Self.url))
         network.state.withLock { change(&$0.manner) }
     }
@@ -181,7 +211,7 @@ final class FakeTusServer: ConformanceServer {
         return length > state.manner.longestPatch ? reply(413) : nil
     }
 
-    private static func answer(_ request: TransportRequest, _ state: inout State) -> HTTPReply {
+    private static func answer(_ request: TransportRequest, _ content: [UInt8], _ state: inout State) -> HTTPReply {
         let id = number(in: request.url)
         switch request.method {
         case .options:
@@ -190,10 +220,14 @@ final class FakeTusServer: ConformanceServer {
             guard let size = request.headers.value(of: "Upload-Length").flatMap({ UInt64($0) }) else {
                 return reply(400)
             }
+            if content.count > state.manner.longestCreation { return reply(413) }
             state.lastID += 1
+            let kept = Array(content.prefix(state.manner.keptOfCreation))
             state.uploads[state.lastID] = Stored(
-                size: size, metadata: metadata(request.headers.value(of: "Upload-Metadata") ?? ""))
-            return reply(201, ["Location": state.manner.place + "\(state.lastID)"])
+                size: size, bytes: kept, metadata: metadata(request.headers.value(of: "Upload-Metadata") ?? ""))
+            var fields = ["Location": state.manner.place + "\(state.lastID)"]
+            if !content.isEmpty, state.manner.statesOffsetOfCreation { fields["Upload-Offset"] = "\(kept.count)" }
+            return reply(201, fields)
         case .head:
             guard let stored = state.uploads[id] else { return reply(404) }
             let fields = ["Upload-Offset": "\(stored.bytes.count)", "Upload-Length": "\(stored.size)"]

@@ -51,6 +51,6 @@ extension FileReport {
         fragments = .init(FragmentProgress(upload.plan, acknowledged: acknowledged, bytes: bytes))
         progress = min(1, Double(bytes) / Double(max(1, upload.plan.size)))
         attempts = upload.attempts
-        remote.id = upload.handle?.name
+        remote.id = upload.handle?.knownName
     }
 }

@@ -58,11 +58,43 @@ struct TusClient: Sendable {
     /// - Returns: the URL of the upload.
     func create(_ upload: UploadDescription) async throws(RemoteFailure) -> String {
         var judge = TusJudge(method: "POST", subject: .creation)
-        let url = address.creationURL(for: upload)
-        var request = TransportRequest(method: .post, url: url)
+        return try place(in: try await exchange(creation(of: upload, judge), &judge), of: upload, judge)
+    }
+
+    /// The end of a POST with a body.
+    enum CreationOutcome {
+        /// The server created the upload, and has so many bytes of it; nil if it does not say.
+        case created(String, offset: UInt64?)
+        /// The server refuses such a body.
+        case tooLarge
+    }
+
+    /// `POST` with the whole content (extension `creation-with-upload`).
+    func create(
+        _ upload: UploadDescription, with fragment: OutgoingFragment
+    ) async throws(RemoteFailure) -> CreationOutcome {
+        var judge = TusJudge(method: "POST", subject: .creation)
+        var request = creation(of: upload, judge)
+        request.headers[.contentType] = "application/offset+octet-stream"
+        request.body = .stream(CheckedBody(fragment.body))
+        request.onProgress = fragment.onProgress
+        let reply = try await exchange(request, &judge)
+        if reply.status == 413 { return .tooLarge }
+        return .created(try place(in: reply, of: upload, judge), offset: reply.number("Upload-Offset"))
+    }
+
+    private func creation(of upload: UploadDescription, _ judge: TusJudge) -> TransportRequest {
+        var request = TransportRequest(method: .post, url: address.creationURL(for: upload))
         judge.add("Upload-Length", "\(upload.plan.size)", to: &request)
         judge.add("Upload-Metadata", TusMetadata.text(for: upload), to: &request)
-        let reply = try await exchange(request, &judge)
+        return request
+    }
+
+    /// Returns the URL of an upload that a reply says was created.
+    private func place(
+        in reply: HTTPReply, of upload: UploadDescription, _ judge: TusJudge
+    ) throws(RemoteFailure) -> String {
+        let url = address.creationURL(for: upload)
         try judge.accept(reply)
         guard let location = reply.headers.first(.location) else { throw judge.badReply(reply, "it has no Location") }
         guard let place = WebURL.resolving(location, against: url) else {

@@ -34,6 +34,9 @@ struct TusOffer: Equatable, Sendable {
     /// Whether the server may speak version 1.0.0. Not every server lists its versions.
     var speaksOurVersion: Bool { versions.isEmpty || versions.contains(TusRemote.version) }
 
+    /// Whether a request that creates an upload may carry bytes of the file.
+    var createsWithUpload: Bool { extensions?.contains("creation-with-upload") ?? false }
+
     /// Whether the server may delete unfinished uploads.
     var terminates: Bool { extensions?.contains("termination") ?? true }
 }

@@ -11,8 +11,9 @@ public import UploadCore
 /// PATCH that the server takes. A server that refuses a PATCH as too large (413) gets smaller ones, so one `send` may need
 /// several.
 ///
-/// Creation never carries bytes of the file (extension `creation-with-upload`): if its reply were lost, the agent could
-/// not find the upload again, and the server would get a second copy of a small file.
+/// By default, creation carries no bytes of the file (extension `creation-with-upload`): if its reply were lost, the agent
+/// could not find the upload again, and the server would get a second copy of a small file. With `createsWithUpload`, the
+/// handle of a small content has no id, and `send` creates the upload.
 public final class TusRemote: Remote {
     /// The version of the protocol.
     static let version = "1.0.0"
@@ -21,6 +22,9 @@ public final class TusRemote: Remote {
     /// The receipt of the last fragment: the server stated the full length as its offset. Some servers know a finished
     /// upload no more, so `finish` must not ask them.
     static let completeReceipt = "complete"
+    /// The largest content in bytes that the request that creates its upload may carry. One block, so that the whole content
+    /// is checked before its first byte leaves.
+    static let largestCreation = UInt64(ContentSeal.blockSize)
 
     /// See ``traits(maximumPatch:)``.
     public let traits: RemoteTraits
@@ -33,6 +37,15 @@ public final class TusRemote: Remote {
     /// The largest PATCH that the server takes; nil for no limit.
     private let maximumPatch: Mutex<UInt64?>
     private let discovery = Mutex<Discovery?>(nil)
+    private let creation: Mutex<Creation>
+
+    /// Whether requests that create uploads carry small contents.
+    private struct Creation {
+        /// The configuration wants it, and the server refused no such body.
+        var isAllowed: Bool
+        /// No creation failed since one succeeded. Registering without a request must not look like a sign of life.
+        var isProven = true
+    }
 
     private typealias Discovery = Task<Result<TusOffer, RemoteFailure>, Never>
 
@@ -42,16 +55,18 @@ public final class TusRemote: Remote {
     ///   - url: the URL that creates uploads, as configured.
     ///   - account: the owner of the uploads; part of the scope.
     ///   - maximumPatch: the largest body of one PATCH in bytes; nil for no limit.
+    ///   - createsWithUpload: whether requests that create uploads may carry small contents, if the server offers it.
     ///   - transport: sends the requests.
     ///   - authorizer: adds the token to each request.
     public init(
-        url: String, account: String, maximumPatch: UInt64? = nil, transport: any HTTPTransport,
-        authorizer: any Authorizer
+        url: String, account: String, maximumPatch: UInt64? = nil, createsWithUpload: Bool = false,
+        transport: any HTTPTransport, authorizer: any Authorizer
     ) {
         traits = Self.traits(maximumPatch: maximumPatch)
         scope = RemoteScope(protocolName: "tus", server: url, account: account)
         client = TusClient(url: url, transport: transport, authorizer: authorizer)
         self.maximumPatch = Mutex(maximumPatch)
+        creation = Mutex(Creation(isAllowed: createsWithUpload))
     }
 
     /// Returns the protocol's traits: one upload a request, fragments in order, each as large as one PATCH may be.
@@ -66,12 +81,12 @@ public final class TusRemote: Remote {
 
     // MARK: Calls
 
-    /// `POST` to the configured URL for each upload.
+    /// `POST` to the configured URL for each upload, except for those that `send` creates.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
         var results: [Result<Registration, RemoteFailure>] = []
         for upload in uploads {
             do throws(RemoteFailure) {
-                results.append(.success(.registered(RemoteHandle(id: try await create(upload)), .asRecorded)))
+                results.append(.success(.registered(RemoteHandle(id: try await register(upload)), .asRecorded)))
             } catch {
                 results.append(.failure(error))
             }
@@ -79,14 +94,19 @@ public final class TusRemote: Remote {
         return results
     }
 
-    /// `HEAD`. No request if the server already stated the full length.
+    /// `HEAD`. No request if the server already stated the full length, or for an upload that `send` creates.
     public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
         if upload.isStatedComplete { return .asRecorded }
+        if upload.handle.id.isEmpty { return .offset(0) }
         return .offset(try await client.offset(of: upload))
     }
 
-    /// `PATCH`; several if the server takes no larger ones.
+    /// `PATCH`; several if the server takes no larger ones. `POST` for a handle without id.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
+        fragment.upload.handle.id.isEmpty ? try await create(with: fragment) : try await patch(fragment)
+    }
+
+    private func patch(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
         let range = fragment.upload.plan.range(of: fragment.index)
         let length = UInt64(range.count)
         var start = UInt64(fragment.skip)
@@ -111,7 +131,8 @@ public final class TusRemote: Remote {
         for upload in uploads {
             do throws(RemoteFailure) {
                 if !upload.isStatedComplete { try await checkIsComplete(upload) }
-                results.append(.success(.confirmed(RemoteObject(id: upload.handle.id, url: nil))))
+                let place = upload.handle.id.isEmpty ? upload.createdPlace : upload.handle.id
+                results.append(.success(.confirmed(RemoteObject(id: place, url: nil))))
             } catch {
                 results.append(.failure(error))
             }
@@ -122,12 +143,12 @@ public final class TusRemote: Remote {
     /// `DELETE` for each upload, unless the server does not offer the extension `termination`.
     public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
         if case .success(let offer) = await discovery.withLock({ $0 })?.value, !offer.terminates { return }
-        for handle in handles { try await client.terminate(handle.id) }
+        for handle in handles where !handle.id.isEmpty { try await client.terminate(handle.id) }
     }
 
     // MARK: Parts
 
-    private func create(_ upload: UploadDescription) async throws(RemoteFailure) -> String {
+    private func register(_ upload: UploadDescription) async throws(RemoteFailure) -> String {
         let offer = try await offer()
         if let most = offer.maximumSize, upload.plan.size > most {
             let message =
@@ -135,7 +156,43 @@ public final class TusRemote: Remote {
                 + "raise the limit of the server, then run `outbox retry`"
             throw .permanent(FileError(code: "refused", message: message, retryable: false))
         }
-        return try await client.create(upload)
+        let isSmall = (1...Self.largestCreation).contains(upload.plan.size) && upload.plan.count == 1
+        if isSmall, offer.createsWithUpload, creation.withLock({ $0.isAllowed && $0.isProven }) { return "" }
+        let place = try await client.create(upload)
+        creation.withLock { $0.isProven = true }
+        return place
+    }
+
+    /// Creates an upload with its content, and sends what the server did not take.
+    ///
+    /// - Returns: a receipt with the URL of the upload.
+    private func create(with fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
+        guard let details = fragment.upload.details else { throw .forgotten }
+        var upload = fragment.upload
+        var offset: UInt64? = 0
+        do throws(RemoteFailure) {
+            switch try await client.create(details, with: fragment) {
+            case .created(let place, let stated):
+                upload.handle.id = place
+                offset = stated
+            case .tooLarge:
+                creation.withLock { $0.isAllowed = false }
+                upload.handle.id = try await client.create(details)
+            }
+        } catch {
+            creation.withLock { $0.isProven = false }
+            throw error
+        }
+        let start = if let offset { offset } else { try await client.offset(of: upload) }
+        if start > upload.plan.size { throw .forgotten }
+        if start < upload.plan.size {
+            var rest = OutgoingFragment(
+                upload: upload, index: fragment.index, skip: UInt32(start), body: fragment.body,
+                onProgress: fragment.onProgress)
+            rest.longestRequest = fragment.longestRequest
+            _ = try await patch(rest)
+        }
+        return "\(Self.completeReceipt) \(upload.handle.id)"
     }
 
     private func checkIsComplete(_ upload: RemoteUpload) async throws(RemoteFailure) {
@@ -203,5 +260,14 @@ public final class TusRemote: Remote {
 
 extension RemoteUpload {
     /// Whether the server stated the full length of the content as its offset.
-    fileprivate var isStatedComplete: Bool { receipts[plan.count - 1] == TusRemote.completeReceipt }
+    fileprivate var isStatedComplete: Bool {
+        receipts[plan.count - 1] == TusRemote.completeReceipt || createdPlace != nil
+    }
+
+    /// The URL of an upload that was created with its content; nil for another one.
+    fileprivate var createdPlace: String? {
+        let words = receipts[plan.count - 1]?.split(separator: " ", maxSplits: 1)
+        guard let words, words.count == 2, words[0] == TusRemote.completeReceipt else { return nil }
+        return String(words[1])
+    }
 }

@@ -189,7 +189,7 @@ extension UploadMachine {
         upload.alone = false
         switch outcome {
         case .confirmed(let remote):
-            let object = RemoteObject(id: remote.id ?? upload.record.handle?.name, url: remote.url)
+            let object = RemoteObject(id: remote.id ?? upload.record.handle?.knownName, url: remote.url)
             confirm(key, object, sent: !upload.isVerification, now: now)
         case .assembling:
             upload.questions += 1

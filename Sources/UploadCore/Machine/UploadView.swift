@@ -68,7 +68,7 @@ extension UploadMachine {
         var view = UploadView(
             state: .queued,
             fragments: FragmentProgress(upload.record.plan, acknowledged: upload.acknowledged, bytes: bytes),
-            acknowledgedBytes: bytes, remoteID: upload.record.handle?.name,
+            acknowledgedBytes: bytes, remoteID: upload.record.handle?.knownName,
             attempts: upload.record.attempts, nextAttemptAt: nil, error: nil, joinedLater: waiter.joinedLater)
         show(upload, in: &view)
         if waiter.paused || allPaused {

@@ -1,7 +1,7 @@
 /// What the server knows an upload by: everything that a request about the upload must name.
 public struct RemoteHandle: Hashable, Sendable {
     /// The server's id of the upload. fileSection: the file id. tus: the URL of the upload. S3: the id of the multipart
-    /// upload, or empty if one request sends the whole content.
+    /// upload. Empty if one request creates the upload and sends the whole content (S3, tus).
     public var id: String
     /// The key of the object that the upload becomes, where the agent chooses it (S3); nil elsewhere.
     public var object: String?
@@ -14,4 +14,6 @@ public struct RemoteHandle: Hashable, Sendable {
 
     /// The name that reports show: the object's key, or the id where the agent chooses no key.
     public var name: String { object ?? id }
+    /// ``name``; nil if the server has not named the upload yet.
+    public var knownName: String? { name.isEmpty ? nil : name }
 }

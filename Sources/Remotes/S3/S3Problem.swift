@@ -133,21 +133,16 @@ struct S3Judge: Sendable {
         case "NoSuchUpload", "NoSuchKey": return .forgotten
         default: break
         }
-        if problem.code == nil {
-            switch problem.status {
-            case 403:
-                return temporary(
-                    "access_denied", "; check the key and its permission \(Self.permission(for: operation))")
-            case 404: return wrongURL(problem.status, retryAfter)
-            default: break
-            }
+        if problem.code == nil, problem.status == 403 {
+            return temporary("access_denied", "; check the key and its permission \(Self.permission(for: operation))")
         }
         let meaning = Self.statuses[problem.status]
         switch meaning {
         case .loginRequired:
             return .portal(operation, "the network requires a login (511)", retryAfter: retryAfter)
         case .redirect: return .portal(operation, "the server redirects (\(problem.status))")
-        case .wrongMethod: return wrongURL(problem.status, retryAfter)
+        // S3 names what it misses (above). Without such a name, no file may fail for it.
+        case .unknown, .wrongMethod: return wrongURL(answer, retryAfter)
         default:
             return meaning.failure(message, retryAfter: retryAfter)
                 ?? .permanent(FileError(code: "refused", message: message, retryable: false))
@@ -201,9 +196,9 @@ struct S3Judge: Sendable {
         return "; the bucket is not in the region \(region): set \(settings.joined(separator: ", and "))"
     }
 
-    private func wrongURL(_ status: Int, _ retryAfter: Duration?) -> RemoteFailure {
+    private func wrongURL(_ answer: String, _ retryAfter: Duration?) -> RemoteFailure {
         let message =
-            "\(operation): no S3 server at this address (the answer was \(status)); check host, port and path of remote.url"
+            "\(operation): no S3 server at this address (the answer was \(answer)); check host, port and path of remote.url"
         return .temporary(
             FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
     }

@@ -64,6 +64,7 @@ struct S3JudgeTests {
             (400, "InvalidArgument", "permanent refused"),
             (400, "KeyTooLongError", "permanent refused"), (403, "Strange", "temporary bad_reply trouble"),
             (405, "MethodNotAllowed", "temporary wrong_url lasting"), (507, "Strange", "temporary server_full lasting"),
+            (404, "Strange", "temporary wrong_url lasting"), (410, "Gone", "temporary wrong_url lasting"),
             (301, "PermanentRedirect", "temporary wrong_region lasting"),
             (307, "TemporaryRedirect", "temporary wrong_region lasting"),
             (400, "AuthorizationHeaderMalformed", "temporary wrong_region lasting"),
@@ -76,6 +77,7 @@ struct S3JudgeTests {
         "judges replies without S3's XML",
         arguments: [
             (403, "", "temporary access_denied lasting"), (404, "", "temporary wrong_url lasting"),
+            (410, "", "temporary wrong_url lasting"),
             (502, "", "temporary server_error away"),
             (503, "<html>busy</html>", "temporary server_error away"),
             (404, "<html>no</html>", "temporary bad_reply lasting"),

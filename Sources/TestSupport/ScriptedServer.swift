@@ -25,6 +25,7 @@ public final class ScriptedServer: Sendable {
     let onHead: @Sendable (Head) -> BodyFault
     let onBody: @Sendable (Head, ArraySlice<UInt8>) -> Void
     let longestKeptBody: Int
+    let keepsRequests: Bool
     let state = Mutex(State())
     private let listener: Int32
 
@@ -33,17 +34,20 @@ public final class ScriptedServer: Sendable {
     /// - Parameters:
     ///   - port: The port; 0 for any free port. A stopped server's port brings the server back at the same address.
     ///   - longestKeptBody: The server counts and discards longer bodies, in bytes.
+    ///   - keepsRequests: Whether ``requests`` lists the requests, with their bodies.
     ///   - onHead: Called before the server reads the body of a request, on the connection's thread.
     ///   - onBody: Called for each piece of a body, on the connection's thread, which it may block.
     ///   - handler: Returns the reply. Called on the connection's thread, which it may block.
     /// - Throws: ``StartError``.
     public init(
-        port: UInt16 = 0, longestKeptBody: Int = .max, onHead: @escaping @Sendable (Head) -> BodyFault = { _ in .read },
+        port: UInt16 = 0, longestKeptBody: Int = .max, keepsRequests: Bool = true,
+        onHead: @escaping @Sendable (Head) -> BodyFault = { _ in .read },
         onBody: @escaping @Sendable (Head, ArraySlice<UInt8>) -> Void = { _, _ in },
         handler: @escaping @Sendable (Request) -> Reply
     ) throws {
         (listener, self.port) = try Self.listener(port: port)
         self.longestKeptBody = longestKeptBody
+        self.keepsRequests = keepsRequests
         self.onHead = onHead
         self.onBody = onBody
         self.handler = handler

@@ -40,7 +40,7 @@ struct ScriptedConnection {
         let head = try readHead()
         let (body, length) = try readBody(of: head)
         let request = ScriptedServer.Request(head: head, body: body, bodyLength: length)
-        server.state.withLock { $0.requests.append(request) }
+        if server.keepsRequests { server.state.withLock { $0.requests.append(request) } }
         let reply = server.handler(request)
         switch reply {
         case .response(let status, let headers, let body):

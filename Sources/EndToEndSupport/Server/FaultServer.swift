@@ -24,6 +24,8 @@ package final class FaultServer: Sendable {
     package enum Fault: Equatable {
         /// An HTTP status with the message `server says <status>`; the request has no effect.
         case status(Int, retryAfter: String? = nil)
+        /// S3: an HTTP status with this code; the request has no effect. Other servers: like `status`.
+        case error(Int, code: String)
         /// HTTP 200 with this code in the body; the request has no effect.
         case bodyCode(Int)
         /// HTTP 200 with bytes that are not JSON.
@@ -167,10 +169,8 @@ extension FaultServer.Desk {
                     files: shared.store.files(in: kept, fileBlock: request.header("file_block"))))
             if let fault, let reply = Self.misbehave(fault, body: body, store: &shared.store) { return reply }
             let answer = Self.work(endpoint, request, body: body, user: user ?? "", store: &shared.store)
-            if fault == .lostReply { return .close }
             let reply = Self.reply(status: answer.code, answer)
-            guard fault == .truncated, case .response(let status, _, let bytes) = reply else { return reply }
-            return .truncated(status: status, promised: bytes.count, body: Array(bytes.prefix(5)))
+            return fault?.ending(of: reply) ?? reply
         }
     }
 
@@ -198,25 +198,14 @@ extension FaultServer.Desk {
 
     /// Returns the reply of a fault, or nil if the request must be executed first.
     private static func misbehave(_ fault: Fault, body: Data, store: inout SectionStore) -> Reply? {
+        let common = fault.reply { status, _, fields in
+            reply(
+                status: status, SectionStore.Answer(code: status, message: "server says \(status)"), headers: fields)
+        }
+        if let common { return common }
         switch fault {
-        case .status(let status, let retryAfter):
-            let answer = SectionStore.Answer(code: status, message: "server says \(status)")
-            return reply(status: status, answer, headers: retryAfter.map { [("Retry-After", $0)] } ?? [])
         case .bodyCode(let code):
             return reply(status: 200, SectionStore.Answer(code: code, message: "server says \(code)"))
-        case .garbage: return .response(status: 200, headers: [], body: [0x7B, 0xFF, 0x00, 0x22, 0x7D])
-        case .html:
-            let page = "<!DOCTYPE html><html><body>Please sign in to this network</body></html>"
-            return .response(status: 200, headers: [("Content-Type", "text/html")], body: Array(page.utf8))
-        case .page(let status):
-            let page = "<html>\r\n<head><title>\(status) another server's page</title></head>\r\n</html>\r\n"
-            return .response(status: status, headers: [("Content-Type", "text/html")], body: Array(page.utf8))
-        case .tooLong:
-            let text = "{\"code\":200,\"message\":\"" + String(repeating: "x", count: 1_100_000) + "\",\"data\":{}}"
-            return .response(status: 200, headers: json, body: Array(text.utf8))
-        case .redirect(let place): return .response(status: 302, headers: [("Location", place)], body: [])
-        case .reset: return .reset
-        case .hang: return .hang
         case .assembling: return reply(status: 200, .init(data: ["finishStatus": 2, "failFileIds": ""]))
         case .assemblyFailed:
             return Self.assemblyFailed(SectionStore.identifiers(body), store: &store)
@@ -234,7 +223,7 @@ extension FaultServer.Desk {
         case .notFoundForSeveral:
             guard SectionStore.identifiers(body).count > 1 else { return nil }
             return reply(status: 404, SectionStore.Answer(code: 404, message: "not found"))
-        case .lostReply, .truncated: return nil
+        default: return nil
         }
     }
 

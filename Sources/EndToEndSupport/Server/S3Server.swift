@@ -6,6 +6,9 @@ import TestSupport
 /// An S3 store in memory, with one bucket in the path. It takes each object once (`If-None-Match`), and checks no
 /// signatures.
 package final class S3Server: Sendable {
+    /// Chooses the fault of a request by its name in S3, or by its method.
+    package typealias Faults = @Sendable (String) -> FaultServer.Fault?
+
     /// The name of the bucket.
     package static let bucket = "outbox"
     /// The environment variables with keys that the store accepts, as any others.
@@ -23,43 +26,67 @@ package final class S3Server: Sendable {
         var key: String
         var fields: [String: String]
         var parts: [Int: [UInt8]] = [:]
+
+        /// The MD5 of the content, as the client says.
+        var md5: String { fields["x-amz-meta-md5"] ?? "" }
     }
 
     fileprivate struct State {
         var objects: [String: Object] = [:]
         var uploads: [String: Upload] = [:]
         var lastID = 0
+        /// How often each part of each content arrived, by MD5 of the content; the whole object is part 0.
+        var arrivals: [String: [Int: Int]] = [:]
         var arrivedBytes = 0
-        var repeatedBytes = 0
+        /// By MD5 of the content.
+        var repetitions: [String: Int] = [:]
+        /// The MD5 of each object whose bytes were discarded.
+        var archive: [String] = []
         var delay: UInt32 = 0
+        var faults: Faults
+        /// The only accepted access key; nil: any.
+        var accessKey: String?
+        /// The access keys of all requests without a fault.
+        var served: Set<String> = []
+        var requests = 0
+        var kills = 0
+
+        /// Counts a part that arrived, whatever upload it belongs to: so an upload that starts over counts as well.
+        mutating func count(_ size: Int, part: Int, of content: String) {
+            arrivedBytes += size
+            let earlier = arrivals[content]?[part] ?? 0
+            arrivals[content, default: [:]][part] = earlier + 1
+            if earlier > 0 { repetitions[content, default: 0] += size }
+        }
     }
 
     fileprivate final class Desk: Sendable {
-        let state = Mutex(State())
+        let state: Mutex<State>
+        init(_ faults: @escaping Faults) { state = Mutex(State(faults: faults)) }
     }
 
-    private let desk = Desk()
-    private let listener: ScriptedServer
+    private let desk: Desk
+    private let listener: KillableListener
 
     /// Starts listening.
     ///
     /// - Parameters:
     ///   - delay: the delay of the answer to each part and object.
-    ///   - losesReply: whether the reply to a request is lost, by S3's name of the request, or its method. The request
-    ///     has its effect.
-    package init(
-        delay: Duration = .zero, losesReply: @escaping @Sendable (String) -> Bool = { _ in false }
-    ) throws {
-        let desk = desk
+    ///   - faults: chooses the faults.
+    package init(delay: Duration = .zero, faults: @escaping Faults = { _ in nil }) throws {
+        let desk = Desk(faults)
+        self.desk = desk
         desk.state.withLock { $0.delay = UInt32(delay / .microseconds(1)) }
-        listener = try ScriptedServer { request in
-            let reply = desk.answer(request)
-            if request.method == "PUT" { usleep(desk.state.withLock { $0.delay }) }
-            return losesReply(Self.name(of: request)) ? .close : reply
+        listener = try KillableListener { port in
+            try ScriptedServer(port: port, keepsRequests: false) { request in
+                let reply = desk.answer(request, named: Self.name(of: request))
+                if request.method == "PUT" { usleep(desk.state.withLock { $0.delay }) }
+                return reply
+            }
         }
     }
 
-    deinit { listener.stop() }
+    deinit { listener.kill() }
 
     private static func name(of request: ScriptedServer.Request) -> String {
         let isPart = request.target.contains("uploadId=")
@@ -77,19 +104,95 @@ package final class S3Server: Sendable {
     package var openUploads: Int { desk.state.withLock { $0.uploads.count } }
     /// The bytes of all whole parts and objects that arrived.
     package var arrivedBytes: Int { desk.state.withLock { $0.arrivedBytes } }
-    /// Those of them that the store had already.
-    package var repeatedBytes: Int { desk.state.withLock { $0.repeatedBytes } }
+    /// Those of them that arrived again.
+    package var repeatedBytes: Int { repetitions.values.reduce(0, +) }
+    /// How many bytes of each content arrived again in whole parts and objects, by MD5. An upload that starts over counts
+    /// as well.
+    package var repetitions: [String: Int] { desk.state.withLock { $0.repetitions } }
+    /// The MD5 of each finished object, computed from its bytes.
+    package var finished: [String] {
+        let (archive, objects) = desk.state.withLock { ($0.archive, $0.objects) }
+        return archive + objects.values.map { Digest.md5($0.bytes) }
+    }
+    /// The number of requests.
+    package var requestCount: Int { desk.state.withLock { $0.requests } }
+
+    // MARK: Control by tests
+
     /// Changes the delay of the answer to each part and object.
     package func setDelay(_ delay: Duration) {
         desk.state.withLock { $0.delay = UInt32(delay / .microseconds(1)) }
     }
+
+    package func setFaults(_ faults: @escaping Faults) { desk.state.withLock { $0.faults = faults } }
+
+    /// Answers requests with another access key as if it had expired, from now on.
+    package func require(accessKey: String) { desk.state.withLock { $0.accessKey = accessKey } }
+
+    /// Whether a request with this access key got its answer.
+    package func hasServed(accessKey: String) -> Bool { desk.state.withLock { $0.served.contains(accessKey) } }
+
+    /// Forgets an unfinished upload that has parts, and returns the MD5 of its content; nil if there is none.
+    package func forgetUnfinished() -> String? {
+        desk.state.withLock { state in
+            let open = state.uploads.filter { !$0.value.parts.isEmpty }
+            guard let victim = open.min(by: { $0.key < $1.key }) else { return nil }
+            state.uploads[victim.key] = nil
+            return victim.value.md5
+        }
+    }
+
+    /// Replaces the object of a content by the MD5 of its bytes, to save memory.
+    package func archive(_ key: String) {
+        desk.state.withLock { state in
+            for (name, object) in state.objects where object.fields["x-amz-meta-md5"] == key {
+                state.archive.append(Digest.md5(object.bytes))
+                state.objects[name] = nil
+            }
+        }
+    }
+
+    /// Ends the server. Every second time, it loses all unfinished uploads, as rclone does.
+    package func kill() {
+        listener.kill()
+        desk.state.withLock { state in
+            state.kills += 1
+            if state.kills % 2 == 0 { state.uploads = [:] }
+        }
+    }
+
+    /// Starts the server again, at the same port.
+    package func start() throws { try listener.start() }
 }
 
 extension S3Server.Desk {
     fileprivate typealias Reply = ScriptedServer.Reply
     fileprivate typealias State = S3Server.State
 
-    fileprivate func answer(_ request: ScriptedServer.Request) -> Reply {
+    /// Executes a request, or its fault.
+    fileprivate func answer(_ request: ScriptedServer.Request, named name: String) -> Reply {
+        let accessKey = Self.accessKey(of: request)
+        let fault = state.withLock { state -> FaultServer.Fault? in
+            state.requests += 1
+            let isKnown = state.accessKey.map { $0 == accessKey } ?? true
+            let fault = isKnown ? state.faults(name) : .error(400, code: "ExpiredToken")
+            if fault == nil, let accessKey { state.served.insert(accessKey) }
+            return fault
+        }
+        let replacement = fault?.reply { status, code, fields in Self.error(status, code, fields) }
+        if let replacement { return replacement }
+        let reply = correctReply(to: request)
+        return fault?.ending(of: reply) ?? reply
+    }
+
+    /// Returns the access key in `Authorization: AWS4-HMAC-SHA256 Credential=KEY/date/…`.
+    private static func accessKey(of request: ScriptedServer.Request) -> String? {
+        let field = request.header("Authorization") ?? ""
+        return field.components(separatedBy: "Credential=").dropFirst().first?.split(separator: "/").first
+            .map(String.init)
+    }
+
+    private func correctReply(to request: ScriptedServer.Request) -> Reply {
         guard let parts = URLComponents(string: request.target) else { return Self.error(400, "InvalidURI") }
         let query = Dictionary((parts.queryItems ?? []).map { ($0.name, $0.value ?? "") }) { $1 }
         let start = "/\(S3Server.bucket)"
@@ -114,12 +217,9 @@ extension S3Server.Desk {
     }
 
     private static func put(_ request: ScriptedServer.Request, _ key: String, _ state: inout State) -> Reply {
-        state.arrivedBytes += request.body.count
-        if let object = state.objects[key] {
-            if object.bytes == request.body { state.repeatedBytes += request.body.count }
-            return error(412, "PreconditionFailed")
-        }
         let tag = Digest.md5(request.body)
+        state.count(request.body.count, part: 0, of: tag)
+        if state.objects[key] != nil { return error(412, "PreconditionFailed") }
         state.objects[key] = S3Server.Object(bytes: request.body, fields: fields(of: request), tag: tag)
         return .response(status: 200, headers: [("ETag", "\"\(tag)\"")])
     }
@@ -138,8 +238,7 @@ extension S3Server.Desk {
         switch request.method {
         case "PUT":
             guard let number = query["partNumber"].flatMap({ Int($0) }) else { return error(400, "InvalidArgument") }
-            state.arrivedBytes += request.body.count
-            if upload.parts[number] != nil { state.repeatedBytes += request.body.count }
+            state.count(request.body.count, part: number, of: upload.md5)
             state.uploads[id]?.parts[number] = request.body
             return .response(status: 200, headers: [("ETag", "\"\(Digest.md5(request.body))\"")])
         case "GET":
@@ -179,8 +278,9 @@ extension S3Server.Desk {
         return .response(status: 200, headers: [("Content-Type", "application/xml")], body: Array(text.utf8))
     }
 
-    private static func error(_ status: Int, _ code: String) -> Reply {
+    private static func error(_ status: Int, _ code: String, _ fields: [(String, String)] = []) -> Reply {
         let text = "<Error><Code>\(code)</Code><Message>the store says \(code)</Message></Error>"
-        return .response(status: status, headers: [("Content-Type", "application/xml")], body: Array(text.utf8))
+        return .response(
+            status: status, headers: [("Content-Type", "application/xml")] + fields, body: Array(text.utf8))
     }
 }

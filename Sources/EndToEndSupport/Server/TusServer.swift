@@ -5,17 +5,20 @@ import TestSupport
 
 /// A tus 1.0 server in memory that keeps each byte when it arrives, also of requests that never end.
 package final class TusServer: Sendable {
+    /// Chooses the fault of a request by its method.
+    package typealias Faults = @Sendable (String) -> FaultServer.Fault?
+
     /// One upload.
     package struct Upload: Sendable {
         package var size: Int
         package var bytes: [UInt8] = []
         package var metadata: [String: String]
-        /// All bytes that arrived, those included that the server had or dropped.
-        package var received = 0
         /// The connection whose bytes count: that of the last request about the upload.
         fileprivate var writer = -1
 
         package var isComplete: Bool { bytes.count == size }
+        /// The MD5 of the content, as the client says.
+        fileprivate var md5: String { metadata["md5"] ?? "" }
     }
 
     /// The start of a request.
@@ -25,55 +28,74 @@ package final class TusServer: Sendable {
         /// `Upload-Offset` of the request.
         package var offset: Int?
         package var authorization: String?
+        package var fault: FaultServer.Fault?
+    }
+
+    /// How much of a content arrived in requests without a fault.
+    fileprivate struct Arrival {
+        /// All bytes, those included that the server had or dropped.
+        var bytes = 0
+        /// The bytes of the upload that has most of them.
+        var most = 0
     }
 
     fileprivate struct Shared {
         var uploads: [String: Upload] = [:]
         var records: [Record] = []
+        /// By the MD5 of the content.
+        var arrivals: [String: Arrival] = [:]
+        /// The MD5 of each finished content whose bytes were discarded.
+        var archive: [String] = []
         var lastID = 0
         /// The server takes no further byte of an upload that has so many.
         var most = Int.max
+        var faults: Faults
+        /// The only accepted bearer token; nil: everybody may send requests.
+        var token: String?
+        /// The faults of the requests under way, by connection.
+        var current: [Int: FaultServer.Fault] = [:]
+        var kills = 0
     }
 
     fileprivate final class Desk: Sendable {
-        let shared = Mutex(Shared())
+        let shared: Mutex<Shared>
+        init(_ faults: @escaping Faults) { shared = Mutex(Shared(faults: faults)) }
     }
 
-    private let desk = Desk()
-    private let listener: ScriptedServer
+    private let desk: Desk
+    private let listener: KillableListener
 
     /// Starts listening.
     ///
     /// - Parameters:
     ///   - most: how many bytes of an upload the server takes before it stops reading; see ``take(atMost:)``.
     ///   - pause: the pause after each piece of a body, at most 64 KiB.
-    ///   - losesReply: whether the reply to a request of this method is lost. The request has its effect.
+    ///   - faults: chooses the faults.
     package init(
-        takingAtMost most: Int = .max, pause: Duration = .zero,
-        losesReply: @escaping @Sendable (String) -> Bool = { _ in false }
+        takingAtMost most: Int = .max, pause: Duration = .zero, faults: @escaping Faults = { _ in nil }
     ) throws {
-        let desk = desk
+        let desk = Desk(faults)
+        self.desk = desk
         let pause = UInt32(pause / .microseconds(1))
-        listener = try ScriptedServer(
-            longestKeptBody: 0,
-            onHead: { head in
-                desk.begin(head)
-                return .read
-            },
-            onBody: { head, piece in
-                desk.receive(piece, head)
-                if pause > 0 { usleep(pause) }
-            },
-            handler: { request in
-                let reply = desk.answer(request)
-                return losesReply(request.method) ? .close : reply
-            })
+        listener = try KillableListener { port in
+            try ScriptedServer(
+                port: port, longestKeptBody: 0, keepsRequests: false,
+                onHead: { head in
+                    desk.begin(head)
+                    return .read
+                },
+                onBody: { head, piece in
+                    desk.receive(piece, head)
+                    if pause > 0 { usleep(pause) }
+                },
+                handler: { desk.answer($0) })
+        }
         take(atMost: most)
     }
 
     deinit {
         take(atMost: .max)
-        listener.stop()
+        listener.kill()
     }
 
     /// The URL that creates uploads.
@@ -84,11 +106,67 @@ package final class TusServer: Sendable {
     /// The uploads by the path of their URL.
     package var uploads: [String: Upload] { desk.shared.withLock { $0.uploads } }
 
+    /// Returns the URL of an upload from its path.
+    package func url(of path: String) -> String { listener.url + path }
+
+    /// The MD5 of each finished content, computed from its bytes.
+    package var finished: [String] {
+        let (archive, uploads) = desk.shared.withLock { ($0.archive, $0.uploads) }
+        return archive + uploads.values.filter(\.isComplete).map { Digest.md5($0.bytes) }
+    }
+
+    /// All bytes that arrived in requests without a fault.
+    package var arrivedBytes: Int { desk.shared.withLock { $0.arrivals.values.reduce(0) { $0 + $1.bytes } } }
+
+    /// How many of the bytes of each content arrived again, by MD5. An upload that starts over counts as well.
+    package var repetitions: [String: Int] {
+        desk.shared.withLock { shared in shared.arrivals.mapValues { $0.bytes - $0.most } }
+    }
+
+    // MARK: Control by tests
+
     /// From now on, stops reading the body of a request once its upload has about so many bytes.
     package func take(atMost most: Int) { desk.shared.withLock { $0.most = most } }
 
-    /// Returns the URL of an upload from its path.
-    package func url(of path: String) -> String { listener.url + path }
+    package func setFaults(_ faults: @escaping Faults) { desk.shared.withLock { $0.faults = faults } }
+
+    /// Rejects requests without this bearer token with 401 from now on.
+    package func require(token: String) { desk.shared.withLock { $0.token = token } }
+
+    /// Forgets an unfinished upload that has bytes, and returns the MD5 of its content; nil if there is none.
+    package func forgetUnfinished() -> String? {
+        desk.shared.withLock { shared in
+            let open = shared.uploads.filter { !$0.value.isComplete && !$0.value.bytes.isEmpty }
+            guard let victim = open.min(by: { $0.key < $1.key }) else { return nil }
+            shared.uploads[victim.key] = nil
+            return victim.value.md5
+        }
+    }
+
+    /// Replaces the finished uploads of a content by the MD5 of their bytes, to save memory.
+    package func archive(_ key: String) {
+        desk.shared.withLock { shared in
+            for (path, upload) in shared.uploads where upload.isComplete && upload.md5 == key {
+                shared.archive.append(Digest.md5(upload.bytes))
+                shared.uploads[path] = nil
+            }
+        }
+    }
+
+    /// Ends the server. Every second time, each unfinished upload loses its last half, as if it had not reached the disk.
+    package func kill() {
+        listener.kill()
+        desk.shared.withLock { shared in
+            shared.kills += 1
+            if shared.kills % 2 == 1 { return }
+            for (path, upload) in shared.uploads where !upload.isComplete {
+                shared.uploads[path]?.bytes.removeLast(upload.bytes.count / 2)
+            }
+        }
+    }
+
+    /// Starts the server again, at the same port.
+    package func start() throws { try listener.start() }
 }
 
 extension TusServer.Desk {
@@ -96,12 +174,16 @@ extension TusServer.Desk {
 
     fileprivate func begin(_ head: ScriptedServer.Head) {
         shared.withLock { shared in
+            let authorization = head.header("Authorization")
+            let isKnown = shared.token.map { authorization == "Bearer \($0)" } ?? true
+            let fault = isKnown ? shared.faults(head.method) : .status(401)
+            shared.current[head.connection] = fault
             shared.records.append(
                 TusServer.Record(
                     method: head.method, target: head.target, offset: head.header("Upload-Offset").flatMap { Int($0) },
-                    authorization: head.header("Authorization")))
+                    authorization: authorization, fault: fault))
             // A new request about an upload ends the earlier one, whose last bytes may still be on their way.
-            guard let upload = shared.uploads[head.target] else { return }
+            guard fault?.followsEffect ?? true, let upload = shared.uploads[head.target] else { return }
             let isInStep = head.method != "PATCH" || head.header("Upload-Offset") == "\(upload.bytes.count)"
             shared.uploads[head.target]?.writer = isInStep ? head.connection : -1
         }
@@ -109,8 +191,14 @@ extension TusServer.Desk {
 
     fileprivate func receive(_ piece: ArraySlice<UInt8>, _ head: ScriptedServer.Head) {
         if head.method != "PATCH" { return }
-        shared.withLock { $0.uploads[head.target]?.received += piece.count }
-        while !take(piece, head) { usleep(10_000) }
+        let counts = shared.withLock { shared in
+            guard shared.current[head.connection]?.followsEffect ?? true else { return false }
+            if let upload = shared.uploads[head.target] {
+                shared.arrivals[upload.md5, default: TusServer.Arrival()].bytes += piece.count
+            }
+            return true
+        }
+        while counts, !take(piece, head) { usleep(10_000) }
     }
 
     /// - Returns: false if the server must wait.
@@ -119,28 +207,39 @@ extension TusServer.Desk {
             guard let upload = shared.uploads[head.target], upload.writer == head.connection else { return true }
             if upload.bytes.count >= shared.most { return false }
             shared.uploads[head.target]?.bytes += piece
+            let most = shared.arrivals[upload.md5]?.most ?? 0
+            shared.arrivals[upload.md5]?.most = max(most, upload.bytes.count + piece.count)
             return true
         }
     }
 
     fileprivate func answer(_ request: ScriptedServer.Request) -> Reply {
         shared.withLock { shared in
-            if request.method == "OPTIONS" {
-                return Self.reply(
-                    204, [("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,termination,expiration")])
+            let fault = shared.current[request.connection]
+            let replacement = fault?.reply { status, _, fields in
+                Self.reply(status, fields, text: "the server says \(status)\n")
             }
-            guard request.header("Tus-Resumable") == "1.0.0" else { return Self.reply(412) }
-            if request.method == "POST" { return Self.create(request, &shared) }
-            guard let upload = shared.uploads[request.target] else { return Self.reply(404) }
-            let offset = ("Upload-Offset", "\(upload.bytes.count)")
-            switch request.method {
-            case "HEAD": return Self.reply(200, [offset, ("Upload-Length", "\(upload.size)")])
-            case "PATCH": return upload.writer == request.connection ? Self.reply(204, [offset]) : Self.reply(409)
-            case "DELETE":
-                shared.uploads[request.target] = nil
-                return Self.reply(204)
-            default: return Self.reply(405)
-            }
+            if let replacement { return replacement }
+            let reply = Self.correctReply(to: request, &shared)
+            return fault?.ending(of: reply) ?? reply
+        }
+    }
+
+    private static func correctReply(to request: ScriptedServer.Request, _ shared: inout TusServer.Shared) -> Reply {
+        if request.method == "OPTIONS" {
+            return reply(204, [("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,termination,expiration")])
+        }
+        guard request.header("Tus-Resumable") == "1.0.0" else { return reply(412) }
+        if request.method == "POST" { return create(request, &shared) }
+        guard let upload = shared.uploads[request.target] else { return reply(404) }
+        let offset = ("Upload-Offset", "\(upload.bytes.count)")
+        switch request.method {
+        case "HEAD": return reply(200, [offset, ("Upload-Length", "\(upload.size)")])
+        case "PATCH": return upload.writer == request.connection ? reply(204, [offset]) : reply(409)
+        case "DELETE":
+            shared.uploads[request.target] = nil
+            return reply(204)
+        default: return reply(405)
         }
     }
 
@@ -160,7 +259,7 @@ extension TusServer.Desk {
         return reply(201, [("Location", path)])
     }
 
-    private static func reply(_ status: Int, _ fields: [(String, String)] = []) -> Reply {
-        .response(status: status, headers: [("Tus-Resumable", "1.0.0")] + fields, body: [])
+    private static func reply(_ status: Int, _ fields: [(String, String)] = [], text: String = "") -> Reply {
+        .response(status: status, headers: [("Tus-Resumable", "1.0.0")] + fields, body: Array(text.utf8))
     }
 }

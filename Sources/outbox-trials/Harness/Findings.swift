@@ -8,6 +8,14 @@ struct Findings {
         if !condition { complaints.append(otherwise()) }
     }
 
+    /// Expects that every file is uploaded: no fault of the trial justifies the failure of a file.
+    mutating func expectAllDone(_ judge: Judge, _ agent: Agent) throws {
+        for path in judge.paths {
+            let sidecar = try agent.sidecar(path)
+            expect(sidecar?.state == .done, "\(path) is not done: \(sidecar?.brief ?? "no sidecar")")
+        }
+    }
+
     mutating func add(_ verdict: Verdict) { complaints += verdict.details }
 
     /// The outcome: passed if there are no complaints.

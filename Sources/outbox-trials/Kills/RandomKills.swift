@@ -28,7 +28,7 @@ struct RandomKills: Trial {
             "upload.files_in_flight": .integer(filesInFlight),
             "upload.fragments_in_flight": .integer(fragmentsInFlight),
         ]
-        let agent = try kind.agent(context, of: server, limits)
+        let agent = try kind.agent(context, of: server.url, limits)
         var judge = Judge()
         var findings = Findings()
         var pending = load.drops[...]

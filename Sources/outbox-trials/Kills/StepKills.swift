@@ -65,7 +65,7 @@ struct StepKills: Trial {
         var random = context.random
         let server = try kind.server(delay: .milliseconds(2))
         let agent = try kind.agent(
-            context, of: server, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 2])
+            context, of: server.url, ["upload.files_in_flight": 2, "upload.fragments_in_flight": 2])
         let usual = agent.environment
         let board = try FaultBoard(in: context.place)
         var judge = Judge()

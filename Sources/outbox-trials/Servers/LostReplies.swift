@@ -20,14 +20,14 @@ struct LostReplies: Trial {
                 return counts[request, default: 0]
             }
             // Every other reply, so that the next attempt reveals work done twice.
-            guard number % 2 == 1 else { return false }
+            guard number % 2 == 1 else { return nil }
             return lost.withLock { counts in
-                guard counts[request, default: 0] < each else { return false }
+                guard counts[request, default: 0] < each else { return nil }
                 counts[request, default: 0] += 1
-                return true
+                return .lostReply
             }
         }
-        let agent = try kind.agent(context, of: server, ["upload.fragments_in_flight": 1])
+        let agent = try kind.agent(context, of: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
         var judge = Judge()
         var findings = Findings()

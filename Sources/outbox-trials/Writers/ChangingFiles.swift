@@ -23,7 +23,7 @@ struct ChangingFiles: Trial {
         let slots = 6
         var random = context.random
         let server = try kind.server(delay: .milliseconds(30))
-        let agent = try kind.agent(context, of: server, ["upload.fragments_in_flight": 1])
+        let agent = try kind.agent(context, of: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
         var judge = Judge()
         var findings = Findings()

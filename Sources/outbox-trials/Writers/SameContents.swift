@@ -16,7 +16,7 @@ struct SameContents: Trial {
         let seeds = (0..<contents).map { _ in random.next() }
         let sizes = (0..<contents).map { _ in Int.random(in: 1000...600_000, using: &random) }
         let server = try kind.server(delay: .milliseconds(10))
-        let agent = try kind.agent(context, of: server)
+        let agent = try kind.agent(context, of: server.url)
         var judge = Judge()
         var findings = Findings()
 

@@ -23,6 +23,11 @@ final class FakeSectionServer: SourceConformanceServer {
         var losesReply = false
         /// Whether the connection breaks before the server has the next fragment.
         var cutsFragment = false
+        var isDown = false
+        /// The only accepted token.
+        var token = "first"
+        /// Replies that come in place of the next ones.
+        var planned: [HTTPReply] = []
     }
 
     /// The state, shared with the transport's script.
@@ -32,6 +37,9 @@ final class FakeSectionServer: SourceConformanceServer {
     }
 
     private let state: Shared
+    private let transport: ScriptedTransport
+    /// The token that the remote uses.
+    private let credentials = ChangingToken("first")
     let remote: any Remote
     let sources: any SourceRemote
 
@@ -39,11 +47,15 @@ final class FakeSectionServer: SourceConformanceServer {
         let known = Dictionary(contents.map { ($0.key.description, $0.bytes) }) { $1 }
         let state = Shared(State(contents: known))
         self.state = state
-        let transport = ScriptedTransport { Self.take($0, state) }
-        let section = FileSectionRemote(
-            url: "http://fake", account: "me", transport: transport,
-            authorizer: BearerAuthorizer(FixedToken(token: nil), url: "http://fake"))
+        transport = ScriptedTransport { Self.take($0, state) }
+        let section = Self.section(transport, credentials)
         (remote, sources) = (section, section)
+    }
+
+    private static func section(_ transport: ScriptedTransport, _ credentials: ChangingToken) -> FileSectionRemote {
+        FileSectionRemote(
+            url: "http://fake", account: "me", transport: transport,
+            authorizer: BearerAuthorizer(credentials, url: "http://fake"))
     }
 
     func loseNextReply() { state.value.withLock { $0.losesReply = true } }
@@ -51,6 +63,33 @@ final class FakeSectionServer: SourceConformanceServer {
     func cutNextFragment(after bytes: Int) { state.value.withLock { $0.cutsFragment = true } }
 
     func forgetEverything() { state.value.withLock { $0.open = [:] } }
+
+    func setDown(_ isDown: Bool) { state.value.withLock { $0.isDown = isDown } }
+
+    func expireCredentials() { state.value.withLock { $0.token = "second" } }
+
+    func renewCredentials() { credentials.set("second") }
+
+    func dropLastByte() {
+        state.value.withLock { state in
+            for id in state.open.keys {
+                guard let last = state.open[id]?.blocks.keys.max() else { continue }
+                state.open[id]?.blocks[last]?.removeLast()
+            }
+        }
+    }
+
+    func answerNext(_ status: Int) {
+        let body = Array(#"{"code":\#(status),"message":"no"}"#.utf8)
+        state.value.withLock { $0.planned.append(HTTPReply(status: status, body: body)) }
+    }
+
+    func anotherRun() -> any Remote { Self.section(transport, credentials) }
+
+    /// The server takes fragments in any order.
+    func pretendToHave(_ bytes: UInt64) {}
+
+    func arrived(_ index: Int) -> Int? { state.value.withLock { $0.open.values.first?.blocks[index + 1]?.count } }
 
     func holds(_ content: TestContent) -> Bool {
         state.value.withLock { state in state.finished.values.contains(content.key.description) }
@@ -62,6 +101,9 @@ final class FakeSectionServer: SourceConformanceServer {
 
     private static func take(_ request: SeenRequest, _ state: Shared) -> Result<HTTPReply, TransportError> {
         state.value.withLock { state in
+            if state.isDown { return .failure(.connect("connection refused")) }
+            if request.headers["Authorization"] != "Bearer \(state.token)" { return .success(HTTPReply(status: 401)) }
+            if !state.planned.isEmpty { return .success(state.planned.removeFirst()) }
             if request.endpoint == "upload.do", state.cutsFragment {
                 state.cutsFragment = false
                 return .failure(.reset("the connection broke"))

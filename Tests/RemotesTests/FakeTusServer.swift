@@ -15,7 +15,10 @@ final class FakeTusServer: ConformanceServer {
         var size: UInt64
         var bytes: [UInt8] = []
         var metadata: [String: [UInt8]]
-        var isComplete: Bool { UInt64(bytes.count) == size }
+        /// How many bytes the server says that it has before `bytes`.
+        var pretended: UInt64 = 0
+        var offset: UInt64 { pretended + UInt64(bytes.count) }
+        var isComplete: Bool { offset == size }
     }
 
     /// What the server is like.
@@ -58,6 +61,9 @@ final class FakeTusServer: ConformanceServer {
         var log: [Seen] = []
         var losesReply = false
         var cut: Int?
+        var isDown = false
+        /// The only accepted token; nil: any, or none.
+        var token: String?
         /// Replies that come in place of the next ones, by method.
         var planned: [String: [Result<HTTPReply, TransportError>]] = [:]
     }
@@ -70,8 +76,12 @@ final class FakeTusServer: ConformanceServer {
             if request.headers[.authorization] != nil, WebOrigin(request.url) != request.credentialsOrigin {
                 throw .badRequest("the token may not go there")
             }
-            let planned = state.withLock { state in
+            if state.withLock({ $0.isDown }) { throw .connect("connection refused") }
+            let planned: Result<HTTPReply, TransportError>? = state.withLock { state in
                 state.log.append(FakeTusServer.seen(request))
+                if let token = state.token, request.headers[.authorization] != "Bearer \(token)" {
+                    return .success(FakeTusServer.reply(401))
+                }
                 let method = request.method.rawValue
                 return state.planned[method]?.isEmpty == false ? state.planned[method]?.removeFirst() : nil
             }
@@ -139,16 +149,29 @@ final class FakeTusServer: ConformanceServer {
 
     let network = Network()
     let remote: any Remote
+    private let maximumPatch: UInt64?
+    private let createsWithUpload: Bool
+    /// The token that the remote uses.
+    private let credentials: ChangingToken
 
     init(
         maximumPatch: UInt64? = 1 << 20, createsWithUpload: Bool = false, token: String? = nil,
         _ change: (inout Manner) -> Void = { _ in }
     ) {
-        remote = TusRemote(
-            url: Self.url, account: "me", maximumPatch: maximumPatch, createsWithUpload: createsWithUpload,
-            transport: network,
-            authorizer: BearerAuthorizer(FixedToken(token: token), url: Self.url))
+        self.maximumPatch = maximumPatch
+        self.createsWithUpload = createsWithUpload
+        credentials = ChangingToken(token)
+        remote = Self.remote(maximumPatch, createsWithUpload, network, credentials)
         network.state.withLock { change(&$0.manner) }
+    }
+
+    private static func remote(
+        _ maximumPatch: UInt64?, _ createsWithUpload: Bool, _ network: Network, _ credentials: ChangingToken
+    ) -> any Remote {
+        TusRemote(
+            url: url, account: "me", maximumPatch: maximumPatch, createsWithUpload: createsWithUpload,
+            transport: network,
+            authorizer: BearerAuthorizer(credentials, url: url))
     }
 
     // MARK: Controls
@@ -158,6 +181,33 @@ final class FakeTusServer: ConformanceServer {
     func cutNextFragment(after bytes: Int) { network.state.withLock { $0.cut = bytes } }
 
     func forgetEverything() { network.state.withLock { $0.uploads = $0.uploads.filter(\.value.isComplete) } }
+
+    func setDown(_ isDown: Bool) { network.state.withLock { $0.isDown = isDown } }
+
+    func expireCredentials() { network.state.withLock { $0.token = "second" } }
+
+    func renewCredentials() { credentials.set("second") }
+
+    func dropLastByte() {
+        network.state.withLock { state in
+            for id in state.uploads.keys { state.uploads[id]?.bytes.removeLast() }
+        }
+    }
+
+    func answerNext(_ status: Int) { plan("PATCH", .success(Self.reply(status))) }
+
+    func anotherRun() -> any Remote { Self.remote(maximumPatch, createsWithUpload, network, credentials) }
+
+    func pretendToHave(_ bytes: UInt64) {
+        network.state.withLock { state in
+            for id in state.uploads.keys {
+                state.uploads[id]?.pretended = bytes
+                state.uploads[id]?.bytes = []
+            }
+        }
+    }
+
+    func arrived(_ index: Int) -> Int? { network.state.withLock { $0.uploads.values.first?.bytes.count } }
 
     func holds(_ content: TestContent) -> Bool {
         network.state.withLock { state in state.uploads.values.contains { $0.isComplete && $0.bytes == content.bytes } }
@@ -205,7 +255,7 @@ final class FakeTusServer: ConformanceServer {
         guard request.method == .patch else { return nil }
         guard let stored = state.uploads[number(in: request.url)] else { return reply(404) }
         guard request.headers.first(.contentType) == "application/offset+octet-stream" else { return reply(415) }
-        guard request.headers.value(of: "Upload-Offset") == "\(stored.bytes.count)" else { return reply(409) }
+        guard request.headers.value(of: "Upload-Offset") == "\(stored.offset)" else { return reply(409) }
         let length = seen(request).length
         if length == 0 { return reply(400) }
         return length > state.manner.longestPatch ? reply(413) : nil
@@ -230,13 +280,13 @@ final class FakeTusServer: ConformanceServer {
             return reply(201, fields)
         case .head:
             guard let stored = state.uploads[id] else { return reply(404) }
-            let fields = ["Upload-Offset": "\(stored.bytes.count)", "Upload-Length": "\(stored.size)"]
+            let fields = ["Upload-Offset": "\(stored.offset)", "Upload-Length": "\(stored.size)"]
             guard stored.isComplete else { return reply(200, fields) }
             let status = state.manner.finishedStatus
             return reply(status, status == 200 ? fields : [:])
         case .patch:
             guard let stored = state.uploads[id] else { return reply(404) }
-            return reply(204, ["Upload-Offset": "\(stored.bytes.count)"])
+            return reply(204, ["Upload-Offset": "\(stored.offset)"])
         case .delete:
             return reply(state.uploads.removeValue(forKey: id) == nil ? 404 : 204)
         default: return reply(405)

@@ -3,7 +3,8 @@ import Testing
 @Suite("RemoteConformance: fileSection")
 struct FileSectionConformanceTests {
     private func conformance() throws -> RemoteConformance {
-        RemoteConformance(server: FakeSectionServer(knowing: [try TestContent(1, size: 3 * 512 * 1024 + 1234)]))
+        let contents = try (1...2).map { try TestContent($0, size: 3 * 512 * 1024 + 1234) }
+        return RemoteConformance(server: FakeSectionServer(knowing: contents))
     }
 
     @Test("a content is registered, sent in any order, and confirmed each time the remote asks")
@@ -29,6 +30,41 @@ struct FileSectionConformanceTests {
 
     @Test("wrong bytes never complete")
     func wrongBytes() async throws { try await conformance().neverCompletesWrongBytes() }
+
+    @Test("another run resumes an upload after a kill of the agent")
+    func killedClient() async throws { try await conformance().resumesAfterAKillOfTheClient() }
+
+    @Test("an upload goes on after a kill of the server")
+    func killedServer() async throws { try await conformance().survivesAKillOfTheServer() }
+
+    @Test("a forgotten upload begins anew")
+    func anew() async throws { try await conformance().beginsAForgottenUploadAnew() }
+
+    @Test("the replies to questions and removals may be lost as well")
+    func otherLostReplies() async throws { try await conformance().survivesLostRepliesToOtherRequests() }
+
+    @Test("refused credentials sign out, and cost no progress")
+    func credentials() async throws { try await conformance().waitsForOtherCredentials() }
+
+    @Test("an upload of a wrong size is not finished")
+    func wrongSize() async throws { try await conformance().noticesAWrongSize() }
+
+    @Test("a file that became shorter is not sent")
+    func shorter() async throws { try await conformance().noticesAShorterFile() }
+
+    @Test("a file of 5 GiB is sent beyond the limits of 32 bits")
+    func large() async throws { try await conformance().takesALargeFile() }
+
+    @Test("a confirmed content is proved while the server holds it")
+    func proof() async throws { try await conformance().provesAContent() }
+
+    @Test("every legal name is taken", arguments: RemoteConformance.oddNames)
+    func names(name: [UInt8]) async throws { try await conformance().takesAnyName(name) }
+
+    // Contract 4: any other 4xx is a refusal for good. Of `skip` and clock skew this protocol knows nothing: fragments are
+    // sent whole, and no request carries a time that the server compares.
+    @Test("a refusal concerns one upload", arguments: [409, 423])
+    func refusals(status: Int) async throws { try await conformance().answers(status, as: .permanent) }
 }
 
 @Suite("SourceConformance: fileSection")

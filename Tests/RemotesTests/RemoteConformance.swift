@@ -12,6 +12,22 @@ protocol ConformanceServer: Sendable {
     func cutNextFragment(after bytes: Int)
     /// Makes the server forget every unfinished upload.
     func forgetEverything()
+    /// Makes the server unreachable: it was killed. A server that starts again has what it had.
+    func setDown(_ isDown: Bool)
+    /// Makes the server refuse the credentials that the remote has.
+    func expireCredentials()
+    /// Gives the remote credentials that the server accepts.
+    func renewCredentials()
+    /// Makes the server lose the last byte of what it has of every unfinished upload.
+    func dropLastByte()
+    /// Answers the next request with this status.
+    func answerNext(_ status: Int)
+    /// The remote of another run of the agent, with nothing in memory.
+    func anotherRun() -> any Remote
+    /// Makes an in-order server say that it has so many bytes of an unfinished upload.
+    func pretendToHave(_ bytes: UInt64)
+    /// How many bytes of a fragment arrived, in an unfinished upload; with an in-order server, of the last request.
+    func arrived(_ index: Int) -> Int?
     /// Whether the server has the whole content, byte by byte.
     func holds(_ content: TestContent) -> Bool
     /// Number of unfinished uploads on the server.
@@ -81,14 +97,26 @@ struct RemoteConformance {
         guard case .confirmed = try await finish(upload) else { throw Unexpected("another answer the second time") }
     }
 
+    /// A fragment that the server has is harmless, or an in-order server refuses it and keeps its offset.
     func sendsAFragmentTwice() async throws {
         let content = try content()
         let id = try await register(content)
-        var receipts = try await sendAll(content, id: id)
-        if !remote.traits.inOrder { receipts[1] = try await remote.send(content.fragment(1, id: id)) }
+        var receipts: [Int: String] = [:]
+        for index in order(content.plan.count) {
+            receipts[index] = try await remote.send(content.fragment(index, id: id))
+            guard index == 1 else { continue }
+            if remote.traits.inOrder {
+                try await expect(.outOfStep) { _ = try await remote.send(content.fragment(0, id: id)) }
+                let end = content.plan.range(of: 1).upperBound
+                #expect(try await remote.resume(content.upload(id)) == .offset(end))
+            } else {
+                receipts[1] = try await remote.send(content.fragment(1, id: id))
+            }
+        }
         guard case .confirmed = try await finish(content.upload(id, receipts: receipts)) else {
             throw Unexpected("not confirmed")
         }
+        #expect(server.holds(content))
     }
 
     func saysThatItHasAContent() async throws {

@@ -90,6 +90,14 @@ struct FixedToken: CredentialSource {
     func credential() -> Credential? { token.map(Credential.bearer) }
 }
 
+/// A token that a test can change.
+final class ChangingToken: CredentialSource {
+    private let token: Mutex<String?>
+    init(_ token: String?) { self.token = Mutex(token) }
+    func set(_ new: String?) { token.withLock { $0 = new } }
+    func credential() -> Credential? { token.withLock { $0.map(Credential.bearer) } }
+}
+
 extension HTTPReply {
     static func json(data: String) -> HTTPReply {
         HTTPReply(status: 200, body: Array(#"{"code":200,"message":"ok","data":\#(data)}"#.utf8))

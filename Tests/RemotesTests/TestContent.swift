@@ -64,6 +64,13 @@ struct TestContent: Sendable {
         try handle.close()
     }
 
+    /// Cuts the file.
+    func truncate(to size: Int) throws {
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+        try handle.truncate(atOffset: UInt64(size))
+        try handle.close()
+    }
+
     func reader(of fragment: Int) throws -> FragmentReader {
         let range = plan.range(of: fragment)
         let block = UInt64(BlockDigester.blockSize)

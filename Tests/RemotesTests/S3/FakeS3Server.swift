@@ -69,6 +69,7 @@ final class FakeS3Server: SourceConformanceServer {
         var log: [String] = []
         var losesReply = false
         var cutsPart = false
+        var isDown = false
         /// Errors that answer the next requests of an operation. Without a code, another server answers.
         var errors: [(operation: String, status: Int, code: String)] = []
         /// An error that the next completion reports in a 200, after it joined the parts.
@@ -115,6 +116,23 @@ final class FakeS3Server: SourceConformanceServer {
     func loseNextReply() { state.value.withLock { $0.losesReply = true } }
     func cutNextFragment(after bytes: Int) { state.value.withLock { $0.cutsPart = true } }
     func forgetEverything() { state.value.withLock { $0.uploads = [:] } }
+    func setDown(_ isDown: Bool) { change { $0.isDown = isDown } }
+    func expireCredentials() { change { $0.keys.id = "AKIASECOND" } }
+    func renewCredentials() { credentials.set(state.value.withLock { $0.keys }) }
+    func dropLastByte() {
+        change { state in
+            for (id, upload) in state.uploads {
+                guard let last = upload.parts.keys.max() else { continue }
+                state.uploads[id]?.parts[last]?.bytes.removeLast()
+                state.uploads[id]?.parts[last]?.size -= 1
+            }
+        }
+    }
+    func answerNext(_ status: Int) { change { $0.errors.append(("UploadPart", status, "Status\(status)")) } }
+    func anotherRun() -> any Remote { another() }
+    /// The store takes parts in any order.
+    func pretendToHave(_ bytes: UInt64) {}
+    func arrived(_ index: Int) -> Int? { state.value.withLock { $0.uploads.values.first?.parts[index + 1]?.size } }
     func holds(_ content: TestContent) -> Bool {
         state.value.withLock { state in state.objects.values.contains { $0.bytes == content.bytes } }
     }
@@ -131,6 +149,7 @@ final class FakeS3Server: SourceConformanceServer {
             let query = URLComponents(string: request.url)?.queryItems ?? []
             let values = Dictionary(query.map { ($0.name, $0.value ?? "") }) { $1 }
             let operation = operation(request.method, values)
+            if state.isDown { return .failure(.connect("connection refused")) }
             state.log.append(operation)
             if operation == "UploadPart" || operation == "PutObject", state.cutsPart {
                 state.cutsPart = false

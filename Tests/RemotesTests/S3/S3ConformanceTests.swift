@@ -1,3 +1,4 @@
+import Remotes
 import Testing
 
 @Suite("RemoteConformance: S3")
@@ -37,6 +38,52 @@ struct S3ConformanceTests {
 
     @Test("wrong bytes never complete")
     func wrongBytes() async throws { try await conformance().neverCompletesWrongBytes() }
+
+    @Test("another run resumes an upload after a kill of the agent")
+    func killedClient() async throws { try await conformance().resumesAfterAKillOfTheClient() }
+
+    @Test("an upload goes on after a kill of the server")
+    func killedServer() async throws { try await conformance().survivesAKillOfTheServer() }
+
+    @Test("a forgotten upload begins anew")
+    func anew() async throws { try await conformance().beginsAForgottenUploadAnew() }
+
+    @Test("the replies to questions and removals may be lost as well")
+    func otherLostReplies() async throws { try await conformance().survivesLostRepliesToOtherRequests() }
+
+    @Test("refused credentials sign out, and cost no progress")
+    func credentials() async throws { try await conformance().waitsForOtherCredentials() }
+
+    @Test("an upload of a wrong size is not finished")
+    func wrongSize() async throws { try await conformance().noticesAWrongSize() }
+
+    @Test("a file that became shorter is not sent")
+    func shorter() async throws { try await conformance().noticesAShorterFile() }
+
+    @Test("a file of 5 GiB is sent beyond the limits of 32 bits")
+    func large() async throws { try await conformance().takesALargeFile() }
+
+    @Test("a confirmed content is proved while the server holds it")
+    func proof() async throws { try await conformance().provesAContent() }
+
+    @Test("every legal name is taken", arguments: RemoteConformance.oddNames)
+    func names(name: [UInt8]) async throws { try await conformance().takesAnyName(name) }
+
+    // Of `skip` this protocol knows nothing: parts are sent whole.
+    @Test("a conflict concerns one upload; stores lock nothing, so that 423 is a refusal", arguments: [409, 423])
+    func refusals(status: Int) async throws {
+        try await conformance().answers(status, as: status == 409 ? .busyUpload : .permanent)
+    }
+
+    @Test("a wrong clock costs one request", arguments: [-4000, 4000] as [Int64])
+    func skew(ahead: Int64) async throws {
+        let server = FakeS3Server()
+        server.change { $0.ahead = ahead }
+        let conformance = RemoteConformance(server: server)
+        let description = try conformance.content().description
+        try await conformance.expect(.temporary) { _ = try await conformance.remote.register([description])[0].get() }
+        try await conformance.uploadsAContent()
+    }
 }
 
 @Suite("SourceConformance: S3")

@@ -76,6 +76,31 @@ struct TusStatusTests: TusSteps {
         try await server.remote.remove([handle])
     }
 
+    @Test(
+        "a 404 of an unknown sender counts only if the creation URL is not missing as well",
+        arguments: [
+            (404, TusFailureKind.lasting), (503, .lasting), (405, .forgotten), (200, .forgotten), (400, .forgotten),
+        ])
+    func unknownSender(status: Int, expected: TusFailureKind) async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
+        let (upload, fragment) = (content.upload(handle), try content.fragment(0, id: handle))
+        server.plan("HEAD", 404)
+        server.plan("OPTIONS", status)
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) })) == expected)
+        server.plan("PATCH", 404)
+        server.plan("OPTIONS", status)
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) })) == expected)
+        server.plan("HEAD", 404)
+        server.plan("OPTIONS", .failure(.connect("refused")))
+        #expect(
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
+                == .temporary)
+    }
+
     @Test("a refusal with another server's page concerns no file")
     func foreignPage() async throws {
         let server = FakeTusServer()

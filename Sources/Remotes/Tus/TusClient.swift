@@ -118,7 +118,7 @@ struct TusClient: Sendable {
                 FileError(code: "reply_timeout", message: "HEAD: \(message)", retryable: true), outlook: .silent)
         case .failure(let error): throw judge.failure(error)
         }
-        try judge.accept(reply)
+        try await accept(reply, judge)
         if let length = reply.number("Upload-Length"), length != upload.plan.size { throw .forgotten }
         if let offset = reply.number("Upload-Offset") {
             if offset > upload.plan.size { throw .forgotten }
@@ -148,7 +148,7 @@ struct TusClient: Sendable {
         }
         let reply = try await exchange(request, &judge)
         if reply.status == 413 { return .tooLarge(judge.failure(of: reply)) }
-        try judge.accept(reply)
+        try await accept(reply, judge)
         let expected = base + part.upperBound
         switch reply.number("Upload-Offset") {
         case expected: return .acknowledged
@@ -168,6 +168,28 @@ struct TusClient: Sendable {
         do {
             try judge.accept(reply)
         } catch RemoteFailure.forgotten {}
+    }
+
+    // MARK: Unknown uploads
+
+    /// Checks that a reply about an upload reports success. A proxy whose server is away may answer 404 as well: without
+    /// the header field of tus, the upload counts as forgotten only if the server answers at the creation URL.
+    private func accept(_ reply: HTTPReply, _ judge: TusJudge) async throws(RemoteFailure) {
+        do throws(RemoteFailure) {
+            try judge.accept(reply)
+        } catch {
+            if error == .forgotten, !reply.isFromTus, try await !isAtCreationURL() { throw judge.foreign(reply) }
+            throw error
+        }
+    }
+
+    /// Whether the server may be what answers at the creation URL. Not every server knows OPTIONS.
+    private func isAtCreationURL() async throws(RemoteFailure) -> Bool {
+        var judge = TusJudge(method: "OPTIONS", subject: .creation)
+        let reply = try await exchange(
+            TransportRequest(method: .options, url: address.url, timeouts: Self.timeouts), &judge)
+        if reply.isFromTus || TusOffer(reply.headers) != nil { return true }
+        return ![404, 410, 502, 503, 504].contains(reply.status) && !WebPage.isBody(of: reply)
     }
 
     // MARK: Sending

@@ -61,22 +61,23 @@ struct TusJudge {
         switch meaning {
         case .unknown where subject == .upload:
             // A web server on the way knows nothing of uploads. A failed removal matters less than such a reply would.
-            if method != "DELETE", !reply.isFromTus, WebPage.isBody(of: reply) {
-                return .foreign(method, reply, retryAfter, hidingToken: mask.hide)
-            }
+            if method != "DELETE", !reply.isFromTus, WebPage.isBody(of: reply) { return foreign(reply) }
             return .forgotten
         case .unknown: return noServer(status, said, retryAfter)
         case .wrongMethod where subject == .creation: return noServer(status, said, retryAfter)
         case .redirect: return .redirected(method, reply, hidingToken: mask.hide)
         case .loginRequired: return .portal(method, "the network requires a login (511)", retryAfter: retryAfter)
         case .wrongMethod, .refused:
-            if !reply.isFromTus, WebPage.isBody(of: reply) {
-                return .foreign(method, reply, retryAfter, hidingToken: mask.hide)
-            }
+            if !reply.isFromTus, WebPage.isBody(of: reply) { return foreign(reply) }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
         default:
             return meaning.failure(message, retryAfter: retryAfter) ?? badReply(reply, "unexpected status \(status)")
         }
+    }
+
+    /// A refusal from a proxy or another web server.
+    func foreign(_ reply: HTTPReply) -> RemoteFailure {
+        .foreign(method, reply, RetryAfter.duration(in: reply.headers), hidingToken: mask.hide)
     }
 
     /// A reply that breaks the protocol.

@@ -63,6 +63,73 @@ struct CompressTests {
         #expect(made.contains([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 1]))
     }
 
+    @Test("of a TIFF file keep its camera, dates and place, but no maker notes")
+    func tiff() throws {
+        let text = { (text: String) in Array("\(text)\0".utf8) }
+        let picture = try Self.tiff(
+            with: [
+                (0x010F, 2, text("Acme Cameras")), (0x0112, 3, [6, 0]), (0x0132, 2, text("2024:05:06 07:08:09")),
+                (0x8769, 4, []), (0x8825, 4, []),
+            ],
+            inner: [
+                [(0x9003, 2, text("2024:05:06 07:08:08")), (0x927C, 7, text("secret maker"))],
+                [(0x0001, 2, [0x4E, 0]), (0x001D, 2, text("2024:05:06"))],
+            ])
+        let made = try compressed(picture)
+        let exif = String(decoding: made.prefix(1000), as: Unicode.ASCII.self)
+        for text in ["Exif\0\0II*", "Acme Cameras", "2024:05:06 07:08:09", "2024:05:06 07:08:08", "2024:05:06\0"] {
+            #expect(exif.contains(text), "\(text)")
+        }
+        #expect(!exif.contains("secret maker"))
+        // Upright, and marked so.
+        #expect(try worker.perform(.measure, on: made).outcome == .done(PictureFacts(width: 32, height: 48)))
+        #expect(made.contains([0x12, 0x01, 3, 0, 1, 0, 0, 0, 1, 0]))
+        #expect(try Decoded(made).quadrants == (try shown(picture)).quadrants)
+    }
+
+    @Test("are not made of a TIFF file with several pictures")
+    func pages() throws {
+        #expect(try compressed(try Self.tiff(with: [], inner: [], isDoubled: true)).isEmpty)
+        #expect(try !compressed(try Self.tiff(with: [], inner: [])).isEmpty)
+    }
+
+    private typealias Tag = (tag: Int, type: Int, value: [UInt8])
+
+    /// A TIFF file with further tags; those of type 4 point to the inner directories.
+    private static func tiff(with tags: [Tag], inner: [[Tag]], isDoubled: Bool = false) throws -> [UInt8] {
+        var file = try Samples.bytes("little16.tif")
+        func bytes(_ number: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(number >> (8 * $0) & 0xFF) } }
+        func entry(_ tag: Tag) -> [UInt8] {
+            let count = tag.type == 3 ? 1 : tag.value.count
+            let head = bytes(tag.tag, 2) + bytes(tag.type, 2) + bytes(count, 4)
+            if tag.value.count <= 4 { return head + tag.value + bytes(0, 4 - tag.value.count) }
+            file += tag.value + [0]
+            return head + bytes(file.count - tag.value.count - 1, 4)
+        }
+        func directory(_ entries: [[UInt8]], next: Int) -> Int {
+            let sorted = entries.sorted { Int($0[0]) | Int($0[1]) << 8 < Int($1[0]) | Int($1[1]) << 8 }
+            let start = file.count
+            file += bytes(entries.count, 2) + sorted.joined() + bytes(next, 4)
+            return start
+        }
+        let start = file[4..<8].reversed().reduce(0) { $0 << 8 | Int($1) }
+        let replaced = Set(tags.map(\.tag))
+        var entries = (0..<Int(file[start])).map { Array(file[start + 2 + 12 * $0..<start + 14 + 12 * $0]) }
+        entries.removeAll { replaced.contains(Int($0[0]) | Int($0[1]) << 8) }
+        var inner = inner[...]
+        for tag in tags {
+            if tag.type == 4, let tags = inner.popFirst() {
+                let place = directory(tags.map(entry), next: 0)
+                entries.append(bytes(tag.tag, 2) + bytes(4, 2) + bytes(1, 4) + bytes(place, 4))
+            } else {
+                entries.append(entry(tag))
+            }
+        }
+        let first = directory(entries, next: isDoubled ? start : 0)
+        file.replaceSubrange(4..<8, with: bytes(first, 4))
+        return file
+    }
+
     @Test("of a limited size say their size")
     func side() throws {
         let made = try compressed(try Samples.bytes("p3.jpg"), maximumSide: 24)

@@ -96,6 +96,23 @@ struct VideoTranscoderTests {
         #expect(try await files.quadrants(made).allSatisfy { !$0.hasPrefix("[0, 0, 0]") })
     }
 
+    @Test func `an ffmpeg that can't map tones is named, and the video refused`() async throws {
+        let path = try await video(
+            "hdr.mp4",
+            "-vf format=yuv420p10le,setparams=color_trc=smpte2084 -c:v libx265 -preset ultrafast"
+                + " -x265-params log-level=none:transfer=smpte2084 -tag:v hvc1")
+        let program = try files.directory.file("ffmpeg", "#!/bin/sh\necho ' ... tonemap V->V'\n")
+        chmod(program, 0o755)
+        let step = VideoTranscoder(
+            tools: VideoTools(prober: MediaFiles.tools.prober, converter: program), height: 120, quality: 28)
+        await #expect {
+            try await StepRun(step, on: path)
+        } throws: { error in
+            guard case .refused(let reason) = error as? ProductFailure else { return false }
+            return reason.contains("zscale")
+        }
+    }
+
     @Test(arguments: [
         ("odd.mkv", "-vf scale=321:241 -c:v ffv1 -pix_fmt yuv444p", 160, 120),
         ("deep.mkv", "-c:v ffv1 -pix_fmt yuv420p10le", 160, 120),

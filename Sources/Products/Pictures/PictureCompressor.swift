@@ -53,6 +53,8 @@ extension ProductFailure {
         switch failure {
         case .refused, .killedWorker: self = .refused(failure.message)
         case .unavailable(let reason): self = .missing("pictures can't be compressed: \(reason)")
+        // The worker's own limit of memory: another attempt would fail as well.
+        case .failed(let reason) where reason.contains("out of memory"): self = .refused(reason)
         case .failed(let reason): self = Self.isAboutSpace(reason) ? .noSpace : .failed(reason)
         case .cancelled: self = .cancelled
         }

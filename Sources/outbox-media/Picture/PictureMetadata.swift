@@ -24,6 +24,17 @@ struct PictureMetadata {
         }
     }
 
+    /// Changes the orientation to "upright", in EXIF data and the XMP packet. Does nothing where there is none.
+    mutating func setUpright() {
+        exif?.setUpright()
+        for spelling in ["tiff:Orientation=\"", "tiff:Orientation='", "tiff:Orientation>"] {
+            guard let place = xmp?.firstRange(of: Array(spelling.utf8)), let end = xmp?.endIndex,
+                place.upperBound < end
+            else { continue }
+            xmp?[place.upperBound] = UInt8(ascii: "1")
+        }
+    }
+
     /// Returns a JPEG file with this metadata.
     ///
     /// - Parameter plain: A JPEG file without metadata, perhaps with a JFIF segment.

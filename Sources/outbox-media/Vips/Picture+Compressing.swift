@@ -20,10 +20,11 @@
                 image throws(VipsFailure) in
                 let sized = try image.resized(toWidth: scaled(header.width), height: scaled(header.height))
                 var metadata = PictureMetadata(of: image)
+                if let tiff { metadata.exif = ExifBlock(collectedFrom: tiff) }
                 let plain = sized.fitsJPEG ? sized : try sized.inSRGB()
                 if !sized.fitsJPEG { metadata.profile = nil }
                 let placed = format == .jpeg ? plain : try plain.upright()
-                if format != .jpeg { metadata.exif?.setUpright() }
+                if format != .jpeg { metadata.setUpright() }
                 if scale < 1 { metadata.exif?.setSize(width: placed.width, height: placed.height) }
                 return metadata.added(to: try placed.jpeg(quality: quality)) ?? []
             }

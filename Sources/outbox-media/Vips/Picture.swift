@@ -15,13 +15,15 @@
         let file: SharedDescriptor
         let format: PictureFormat
         private let length: UInt64
+        /// The directories of a TIFF file; nil for other files.
+        let tiff: TIFFFile?
         private let source: PictureSource
         let header: Image
 
         /// Reads a file's first bytes and its header; decodes no pixels.
         init(_ file: SharedDescriptor, maximumPixels: Int) throws(JobFailure) {
             self.file = file
-            (length, format) = try Self.sniff(file)
+            (length, format, tiff) = try Self.sniff(file)
             source = PictureSource(file, length: length)
             do {
                 header = try source.load(format, keeping: 1)
@@ -62,7 +64,9 @@
             }
         }
 
-        private static func sniff(_ file: SharedDescriptor) throws(JobFailure) -> (UInt64, PictureFormat) {
+        private static func sniff(
+            _ file: SharedDescriptor
+        ) throws(JobFailure) -> (UInt64, PictureFormat, TIFFFile?) {
             var status = stat()
             var head = [UInt8](repeating: 0, count: PictureFormat.headLength)
             do throws(Errno) {
@@ -84,14 +88,15 @@
             guard let format = PictureFormat(head: head) else {
                 throw .refused(.notAPicture, "not a JPEG, PNG, GIF, WebP, HEIF, AVIF or TIFF")
             }
-            if format == .tiff, TIFFDirectory.isCameraRaw(file, head: head) {
+            let tiff = format == .tiff ? TIFFFile(file, head: head) : nil
+            if let tiff, tiff.isCameraRaw {
                 throw .refused(.notAPicture, "a camera's raw file")
             }
             let length = UInt64(status.st_size)
             if [.gif, .webp].contains(format), length > longestWholeFile {
                 throw .refused(.tooManyPixels, "a file of \(length) bytes; the limit is \(longestWholeFile)")
             }
-            return (length, format)
+            return (length, format, tiff)
         }
 
         private static func blame(_ failure: VipsFailure, on source: PictureSource) -> JobFailure {

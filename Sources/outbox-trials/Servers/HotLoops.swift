@@ -13,7 +13,7 @@ struct HotLoops: Sendable {
         var faults: [FaultServer.Fault] = [.status(503), .status(429), .status(401), .garbage, .reset, .status(405)]
         // The usual answer of a store to the HEAD before an upload.
         if kind != .s3 { faults.append(.status(404)) }
-        if kind == .s3 { faults += [.error(503, code: "SlowDown"), .error(404, code: "NoSuchBucket")] }
+        if kind == .s3 { faults += [.error(503, code: "SlowDown"), .error(400, code: "ExpiredToken")] }
         return try await most(faults.map { (nil, $0) }, files: 30, limit: 30, &findings)
     }
 

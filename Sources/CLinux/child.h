@@ -356,12 +356,14 @@ static inline int outbox_landlock_allow_reading(int ruleset, int file, int is_di
     return (int)syscall(SYS_landlock_add_rule, ruleset, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0U);
 }
 
-/// Allows a regular file to be opened for reading and writing, and to be truncated.
-static inline int outbox_landlock_allow_writing(int ruleset, int file, int version) {
-    // READ_FILE and WRITE_FILE; TRUNCATE from version 3 on, before which no ruleset restricts it.
+/// Allows a regular file to be opened for reading and writing, and to be truncated; for a directory, all files below it,
+/// which may also be made and removed.
+static inline int outbox_landlock_allow_writing(int ruleset, int file, int is_directory, int version) {
+    // READ_FILE and WRITE_FILE, and for directories READ_DIR, REMOVE_FILE and MAKE_REG; TRUNCATE from version 3 on,
+    // before which no ruleset restricts it.
     struct __attribute__((packed)) {
         uint64_t access;
         int32_t file;
-    } rule = {.access = 6 | (version >= 3 ? 1 << 14 : 0), .file = file};
+    } rule = {.access = (is_directory ? 0x12E : 6) | (version >= 3 ? 1 << 14 : 0), .file = file};
     return (int)syscall(SYS_landlock_add_rule, ruleset, 1 /* LANDLOCK_RULE_PATH_BENEATH */, &rule, 0U);
 }

@@ -162,25 +162,6 @@ final class PictureProcess: Sendable {
     }
 }
 
-/// Reads how much memory a process occupies (man 5 proc, statm). The file stays open: each read is one system call.
-private struct ResidentMemory {
-    private let file: SharedDescriptor?
-
-    init(of pid: pid_t) {
-        file = try? SharedDescriptor(opening: "/proc/\(pid)/statm", flags: O_RDONLY)
-    }
-
-    /// 0 if unreadable.
-    var bytes: Int {
-        let pages = withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer -> Int? in
-            guard let count = try? file?.read(into: buffer, at: 0) else { return nil }
-            let numbers = buffer[..<count].split(separator: UInt8(ascii: " "))
-            return numbers.count > 1 ? Int(String(decoding: numbers[1], as: UTF8.self)) : nil
-        }
-        return (pages ?? 0) * sysconf(Int32(_SC_PAGESIZE))
-    }
-}
-
 extension PictureFacts {
     /// Whether the values are plausible: an intact worker refuses longer sides.
     fileprivate var isPossible: Bool { (1...65535).contains(width) && (1...65535).contains(height) }

@@ -26,6 +26,8 @@ need liblmdb-dev has_library lmdb
 need libxxhash-dev has_library libxxhash
 need libvips-dev has_library vips
 need ffmpeg has_command ffprobe
+need libimage-exiftool-perl has_command exiftool
+need exiv2 has_command exiv2
 need ca-certificates test -s /etc/ssl/certs/ca-certificates.crt
 need curl has_command curl
 need openssl has_command openssl

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <linux/openat2.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -138,4 +139,15 @@ static inline void outbox_note_crashes(int descriptor) {
         action.sa_flags = SA_RESETHAND | SA_NODEFER | SA_ONSTACK;
         sigaction(numbers[index], &action, NULL);
     }
+}
+
+/// man 3 memmem: where a pattern begins in memory; NULL if it does not occur.
+static inline const void *outbox_find(const void *bytes, size_t count, const void *pattern, size_t length) {
+    return memmem(bytes, count, pattern, length);
+}
+
+/// man 2 copy_file_range. Answers the number of bytes, or -1 and errno.
+static inline ssize_t outbox_copy_range(int source, int64_t from, int target, int64_t to, size_t count) {
+    off64_t source_offset = from, target_offset = to;
+    return copy_file_range(source, &source_offset, target, &target_offset, count, 0);
 }

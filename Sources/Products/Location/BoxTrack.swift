@@ -1,0 +1,160 @@
+/// A track of an MP4 or QuickTime file.
+struct BoxTrack {
+    /// The kind of track, such as `vide` (ISO 14496-12, 8.4.3).
+    private var handler = ""
+    /// The format of the samples, such as `mebx`.
+    private var format = ""
+    /// The sample descriptions.
+    private var description: [UInt8] = []
+    private var tables: [String: [UInt8]] = [:]
+    private let part: FilePart
+
+    private static let longestTable = 64 << 20
+    private static let mostText: UInt64 = 64 << 20
+    /// Tracks of data that hold no positions of their own: pictures, sound, time codes, subtitles.
+    private static let understood: Set = ["vide", "soun", "tmcd", "hint", "auxv", "pict", "odsm", "sdsm"]
+    private static let texts: Set = ["text", "sbtl", "subt", "subp", "clcp"]
+    private static let textFormats: Set = ["text", "tx3g", "wvtt", "stpp", "c608", "c708", "mp4s"]
+
+    /// Reads what describes the track's samples.
+    ///
+    /// - Parameter boxes: The boxes within `trak`, `mdia`, `minf` and `stbl`.
+    init(_ boxes: [Box], _ part: FilePart) throws(ProductFailure) {
+        self.part = part
+        for box in boxes where ["hdlr", "stsd", "stco", "co64", "stsz", "stz2", "stsc"].contains(box.type) {
+            guard box.content.count <= Self.longestTable else { throw .refused("a table of the video is too large") }
+            // `minf` may have a handler of its own, for the data; the one of `mdia` says `mhlr` or nothing.
+            let bytes = try part.bytes(at: box.content.lowerBound, count: box.content.count) ?? []
+            switch box.type {
+            case "hdlr":
+                if !bytes.dropFirst(4).starts(with: "dhlr".utf8) {
+                    handler = String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self)
+                }
+            case "stsd":
+                description = bytes
+                format = String(decoding: bytes.dropFirst(12).prefix(4), as: UTF8.self)
+            default: tables[box.type] = bytes
+            }
+        }
+    }
+
+    /// Whether the track holds data that nobody here can read, such as the sensors of a camera: `gpmd`, `camm`, `rtmd`,
+    /// `mett`. Phones write harmless tracks of the kind `mebx`, which name what they hold.
+    var isUnknownData: Bool {
+        if Self.understood.contains(handler) { return false }
+        if Self.texts.contains(handler) { return !Self.textFormats.contains(format) }
+        guard format == "mebx" else { return true }
+        let names = String(decoding: description, as: UTF8.self).lowercased()
+        return names.contains("location") || names.contains("gps")
+    }
+
+    /// Whether the samples are text with positions, as drones write them.
+    func hasPositionsInText(_ cancellation: Cancellation) throws(ProductFailure) -> Bool {
+        guard Self.texts.contains(handler) else { return false }
+        var read: UInt64 = 0
+        for range in try samples(cancellation) {
+            try cancellation.check()
+            read += UInt64(range.count)
+            if read > Self.mostText { throw .refused("the subtitles of the video are too long") }
+            if PositionText.isFound(in: try part.bytes(at: range.lowerBound, count: range.count) ?? []) { return true }
+        }
+        return false
+    }
+
+    /// Returns where the samples are, chunk by chunk (ISO 14496-12, 8.7).
+    ///
+    /// - Throws: ``ProductFailure``; `refused` if the tables are damaged.
+    func samples(_ cancellation: Cancellation) throws(ProductFailure) -> [Range<UInt64>] {
+        let offsets = chunkOffsets
+        let runs = chunkRuns
+        var sizes = SampleSizes(tables)
+        var found: [Range<UInt64>] = []
+        var run = 0
+        var total: UInt64 = 0
+        for (index, offset) in offsets.enumerated() {
+            if index % 1000 == 0 { try cancellation.check() }
+            while run + 1 < runs.count, runs[run + 1].firstChunk <= index + 1 { run += 1 }
+            guard run < runs.count, let size = sizes.take(runs[run].samples) else {
+                throw .refused("the tables of a track of the video are damaged")
+            }
+            guard size > 0 else { continue }
+            guard let start = position(of: offset), size <= part.range.upperBound - start else {
+                throw .refused("a track of the video reaches over the end of the file")
+            }
+            total += size
+            if total > UInt64(part.range.count) { throw .refused("the chunks of a track of the video overlap") }
+            found.append(start..<(start + size))
+        }
+        return found
+    }
+
+    /// Offsets count from the start of the video, which may begin within a picture.
+    private func position(of offset: UInt64) -> UInt64? {
+        guard offset <= UInt64(part.range.count) else { return nil }
+        return part.range.lowerBound + offset
+    }
+
+    private var chunkOffsets: [UInt64] {
+        let (bytes, width) = tables["co64"].map { ($0, 8) } ?? (tables["stco"] ?? [], 4)
+        let reader = ByteReader(bytes: bytes)
+        let count = min(Int(reader.number(at: 4, count: 4) ?? 0), max(0, bytes.count - 8) / width)
+        return (0..<count).compactMap { reader.number(at: 8 + width * $0, count: width) }
+    }
+
+    private var chunkRuns: [(firstChunk: Int, samples: UInt64)] {
+        let bytes = tables["stsc"] ?? []
+        let reader = ByteReader(bytes: bytes)
+        let count = min(Int(reader.number(at: 4, count: 4) ?? 0), max(0, bytes.count - 8) / 12)
+        return (0..<count).compactMap { entry in
+            guard let first = reader.number(at: 8 + 12 * entry, count: 4),
+                let samples = reader.number(at: 12 + 12 * entry, count: 4)
+            else { return nil }
+            return (Int(first), samples)
+        }
+    }
+}
+
+/// The sizes of samples in order (ISO 14496-12, 8.7.3).
+private struct SampleSizes {
+    private let reader: ByteReader
+    private let uniform: UInt64
+    private let bits: Int
+    private let count: UInt64
+    private var next: UInt64 = 0
+
+    init(_ tables: [String: [UInt8]]) {
+        if let compact = tables["stz2"] {
+            reader = ByteReader(bytes: compact)
+            uniform = 0
+            bits = Int(compact.dropFirst(7).first ?? 0)
+        } else {
+            reader = ByteReader(bytes: tables["stsz"] ?? [])
+            uniform = reader.number(at: 4, count: 4) ?? 0
+            bits = 32
+        }
+        count = reader.number(at: 8, count: 4) ?? 0
+    }
+
+    /// Returns the size of the following samples together; nil if the table is too short.
+    mutating func take(_ samples: UInt64) -> UInt64? {
+        guard samples <= count - next else { return nil }
+        defer { next += samples }
+        if uniform > 0 { return samples * uniform }
+        var sum: UInt64 = 0
+        for sample in next..<(next + samples) {
+            guard let size = size(of: Int(sample)) else { return nil }
+            sum += size
+        }
+        return sum
+    }
+
+    private func size(of sample: Int) -> UInt64? {
+        switch bits {
+        case 32, 16, 8: return reader.number(at: 12 + sample * bits / 8, count: bits / 8)
+        case 4:
+            guard let pair = reader.number(at: 12 + sample / 2, count: 1) else { return nil }
+            return sample % 2 == 0 ? pair >> 4 : pair & 0xF
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// Videos within a picture: the moving part that phones append to a photo.
+enum EmbeddedVideos {
+    private static let signature = Array("ftyp".utf8)
+    private static let pieceSize = 1 << 20
+    private static let overlap = 16
+
+    /// Finds videos behind the start of a file.
+    static func find(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> [FilePart] {
+        var found: [FilePart] = []
+        var offset = part.range.lowerBound
+        while offset < part.range.upperBound {
+            try cancellation.check()
+            let count = Int(min(UInt64(pieceSize + overlap), part.range.upperBound - offset))
+            guard let piece = try part.bytes(at: offset, count: count) else { break }
+            for position in HiddenPositions.find(signature, in: piece) where position < pieceSize {
+                let start = offset + UInt64(position)
+                // A HEIF or JPEG XL file begins with such a box itself.
+                guard start >= part.range.lowerBound + 36, let video = try video(at: start - 4, part) else { continue }
+                found.append(video)
+                if found.count > 8 { throw .refused("the picture contains too many videos") }
+            }
+            offset += UInt64(min(count, pieceSize))
+        }
+        return found
+    }
+
+    /// The boxes from `ftyp` on; nil if there is no `moov` among them.
+    private static func video(at start: UInt64, _ part: FilePart) throws(ProductFailure) -> FilePart? {
+        var end = start
+        var hasMovie = false
+        let rest = FilePart(file: part.file, range: start..<part.range.upperBound)
+        while let box = try Box(at: end, in: rest), box.isNamed {
+            hasMovie = hasMovie || box.type == "moov"
+            end = box.range.upperBound
+        }
+        return hasMovie ? FilePart(file: part.file, range: start..<end) : nil
+    }
+}

@@ -1,0 +1,231 @@
+import CLinux
+import LinuxSystem
+
+/// Positions in files within a file: the EXIF and XMP of previews, of further pictures behind the first, and of
+/// covers, and the blocks of dash cams. exiftool neither reads nor writes all of these.
+///
+/// Searches bytes, whatever the format around them. The signatures are long enough to never occur by chance.
+struct HiddenPositions {
+    /// The changes that remove what was found.
+    private(set) var patches: [Patch] = []
+    /// A position that can't be removed; nil if there is none.
+    private(set) var obstacle: String?
+
+    /// Whether nothing was found.
+    var isEmpty: Bool { patches.isEmpty && obstacle == nil }
+
+    private static let exif = Array("Exif\0\0".utf8)
+    private static let freeGPS = Array("freeGPS ".utf8)
+    /// The end of `GPSLatitude`, and of `GpsLongtitude`, as a maker of drones writes it.
+    private static let name = Array("itude".utf8)
+    private static let pieceSize = 1 << 20
+    private static let overlap = 32
+    private static let mostPatches = 10_000
+    /// Dash cams write a block of some KiB for each second.
+    private static let longestBlock: UInt64 = 1 << 20
+
+    /// Searches a part of a file.
+    ///
+    /// - Throws: ``ProductFailure`` if the file can't be read or the task was cancelled.
+    init(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) {
+        var offset = part.range.lowerBound
+        while offset < part.range.upperBound {
+            try cancellation.check()
+            let count = Int(min(UInt64(Self.pieceSize + Self.overlap), part.range.upperBound - offset))
+            guard let piece = try part.bytes(at: offset, count: count) else { return }
+            // A hit in the overlap belongs to the next piece.
+            let isLast = offset + UInt64(count) == part.range.upperBound
+            let end = isLast ? count : Self.pieceSize
+            for position in Self.find(Self.exif, in: piece) where position < end {
+                try addTIFF(at: offset + UInt64(position + Self.exif.count), in: part)
+            }
+            for position in Self.find(Self.freeGPS, in: piece) where position < end {
+                try addBlock(at: offset + UInt64(position), in: part)
+            }
+            for position in Self.find(Self.name, in: piece) where position < end {
+                try addProperty(at: offset + UInt64(position), in: part)
+            }
+            if patches.count > Self.mostPatches { throw .refused("the file contains too many positions") }
+            offset += UInt64(min(count, Self.pieceSize))
+        }
+    }
+
+    /// Removes what a search finds, and searches again.
+    ///
+    /// - Returns: Whether there was anything.
+    /// - Throws: ``ProductFailure``; `refused` if a position can't be removed.
+    static func remove(from part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> Bool {
+        let found = try HiddenPositions(in: part, cancellation)
+        if found.isEmpty { return false }
+        for patch in found.patches { try patch.apply(to: part.file, cancellation) }
+        let left = try HiddenPositions(in: part, cancellation)
+        if !left.isEmpty { throw .refused(left.obstacle ?? "a preview has a position that can't be removed") }
+        return true
+    }
+
+    /// Returns where a pattern begins.
+    static func find(_ pattern: [UInt8], in bytes: [UInt8]) -> [Int] {
+        bytes.withUnsafeBytes { buffer in
+            var found: [Int] = []
+            var start = 0
+            while let base = buffer.baseAddress, start < buffer.count,
+                let hit = outbox_find(base + start, buffer.count - start, pattern, pattern.count)
+            {
+                let position = hit - base
+                found.append(position)
+                start = position + 1
+            }
+            return found
+        }
+    }
+
+    // MARK: EXIF
+
+    private static let positionPointer: UInt64 = 0x8825
+
+    /// Looks for a directory of positions in a TIFF structure (TIFF 6.0, section 2; EXIF 2.32, 4.6.6). It is left with its
+    /// version only, since a directory must not be empty.
+    private mutating func addTIFF(at start: UInt64, in part: FilePart) throws(ProductFailure) {
+        guard let header = try part.bytes(at: start, count: 8) else { return }
+        var reader = ByteReader(bytes: header, isLittleEndian: header[0] == UInt8(ascii: "I"))
+        guard header[0] == header[1], header[0] == UInt8(ascii: "I") || header[0] == UInt8(ascii: "M"),
+            reader.number(at: 2, count: 2) == 42, var directory = reader.number(at: 4, count: 4)
+        else { return }
+        // The first two directories describe the picture and its thumbnail.
+        for _ in 0..<2 where directory >= 8 {
+            guard let entries = try entries(at: start + directory, reader.isLittleEndian, part) else { return }
+            reader = entries
+            let count = entries.bytes.count / 12
+            for entry in 0..<count where entries.number(at: 12 * entry, count: 2) == Self.positionPointer {
+                guard let target = entries.number(at: 12 * entry + 8, count: 4) else { continue }
+                try addDirectory(at: start + target, of: start, entries.isLittleEndian, part)
+            }
+            let next = try part.bytes(at: start + directory + 2 + UInt64(12 * count), count: 4)
+            directory =
+                next.flatMap {
+                    ByteReader(bytes: $0, isLittleEndian: entries.isLittleEndian).number(at: 0, count: 4)
+                } ?? 0
+        }
+    }
+
+    private func entries(
+        at offset: UInt64, _ isLittleEndian: Bool, _ part: FilePart
+    ) throws(ProductFailure) -> ByteReader? {
+        guard let bytes = try part.bytes(at: offset, count: 2),
+            let count = ByteReader(bytes: bytes, isLittleEndian: isLittleEndian).number(at: 0, count: 2), count < 1000,
+            let entries = try part.bytes(at: offset + 2, count: Int(count) * 12)
+        else { return nil }
+        return ByteReader(bytes: entries, isLittleEndian: isLittleEndian)
+    }
+
+    private mutating func addDirectory(
+        at offset: UInt64, of start: UInt64, _ isLittleEndian: Bool, _ part: FilePart
+    ) throws(ProductFailure) {
+        guard let entries = try entries(at: offset, isLittleEndian, part) else { return }
+        let count = entries.bytes.count / 12
+        guard (0..<count).contains(where: { (entries.number(at: 12 * $0, count: 2) ?? 0) != 0 }) else { return }
+        for entry in 0..<count {
+            guard let type = entries.number(at: 12 * entry + 2, count: 2),
+                let values = entries.number(at: 12 * entry + 4, count: 4), type < 13,
+                let target = entries.number(at: 12 * entry + 8, count: 4)
+            else { continue }
+            let size = values * [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8][Int(type)]
+            let range = (start + target)..<(start + target + size)
+            // A value of up to four bytes is in the entry itself. One that reaches over the end is none.
+            if size > 4, size < 1 << 16, range.upperBound <= part.range.upperBound { patches.append(.zeros(range)) }
+        }
+        let one: [UInt8] = isLittleEndian ? [1, 0] : [0, 1]
+        let four: [UInt8] = isLittleEndian ? [4, 0, 0, 0] : [0, 0, 0, 4]
+        let version: [UInt8] = [0, 0] + one + four + [2, 3, 0, 0]
+        patches.append(.zeros((offset + 2)..<(offset + 2 + UInt64(entries.bytes.count))))
+        patches.append(.bytes(one + version + [0, 0, 0, 0], at: offset))
+    }
+
+    // MARK: XMP and dash cams
+
+    /// Overwrites a property of XMP, an attribute (`exif:GPSLatitude="48,8.2N"`) or an element, by spaces, which XML
+    /// allows there.
+    private mutating func addProperty(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
+        let before = min(64, offset - part.range.lowerBound)
+        let after = min(1024, part.range.upperBound - offset)
+        guard let bytes = try part.bytes(at: offset - before, count: Int(before + after)) else { return }
+        let start = offset - before
+        let name = XMPProperty.name(around: Int(before), in: bytes)
+        let local = String(decoding: bytes[name], as: UTF8.self).lowercased()
+        guard local.contains("gps"), local.contains("lat") || local.contains("lon") else { return }
+        if XMPProperty.isEnd(name, in: bytes) { return }
+        guard let range = XMPProperty.range(of: name, in: bytes) else {
+            obstacle = obstacle ?? "the file contains a position that can't be removed"
+            return
+        }
+        patches.append(.spaces((start + UInt64(range.lowerBound))..<(start + UInt64(range.upperBound))))
+    }
+
+    /// Overwrites a block of a dash cam: its size, `freeGPS `, and data.
+    private mutating func addBlock(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
+        guard offset >= 4, let bytes = try part.bytes(at: offset - 4, count: 4),
+            let size = ByteReader(bytes: bytes).number(at: 0, count: 4), size >= 12, size <= Self.longestBlock,
+            offset - 4 + size <= part.range.upperBound
+        else {
+            obstacle = obstacle ?? "the file contains a damaged block of positions"
+            return
+        }
+        patches.append(.bytes(Array("free".utf8), at: offset))
+        patches.append(.zeros((offset + 4)..<(offset - 4 + size)))
+    }
+}
+
+/// A property in a text of XMP (ISO 16684-1, 7.4).
+enum XMPProperty {
+    /// Returns the letters and digits around a place.
+    static func name(around place: Int, in text: [UInt8]) -> Range<Int> {
+        var start = place
+        while start > 0, isNameByte(text[start - 1]) { start -= 1 }
+        var end = place
+        while end < text.count, isNameByte(text[end]) { end += 1 }
+        return start..<end
+    }
+
+    /// Whether the name is in the end of an element, such as `</exif:GPSLatitude>`, which goes with its beginning.
+    static func isEnd(_ name: Range<Int>, in text: [UInt8]) -> Bool {
+        guard name.lowerBound > 2, text[name.lowerBound - 1] == UInt8(ascii: ":") else { return false }
+        let start = self.name(around: name.lowerBound - 1, in: text).lowerBound
+        return text[..<start].suffix(2).elementsEqual("</".utf8)
+    }
+
+    /// Returns the range of a property with this local name; nil if the text is no XMP.
+    static func range(of name: Range<Int>, in text: [UInt8]) -> Range<Int>? {
+        // The prefix of the namespace.
+        guard name.lowerBound > 1, text[name.lowerBound - 1] == UInt8(ascii: ":") else { return nil }
+        let start = self.name(around: name.lowerBound - 1, in: text).lowerBound
+        let end = name.upperBound
+        guard start > 0, start < name.lowerBound - 1 else { return nil }
+        let qualified = Array(text[start..<end])
+        switch text[start - 1] {
+        case UInt8(ascii: "<"): return element(qualified, from: start - 1, in: text)
+        case 0x20, 0x09, 0x0A, 0x0D: return attribute(from: start, after: end, in: text)
+        default: return nil
+        }
+    }
+
+    private static func attribute(from start: Int, after name: Int, in text: [UInt8]) -> Range<Int>? {
+        guard name + 1 < text.count, text[name] == UInt8(ascii: "="),
+            text[name + 1] == UInt8(ascii: "\"") || text[name + 1] == UInt8(ascii: "'"),
+            let end = text[(name + 2)...].firstIndex(of: text[name + 1])
+        else { return nil }
+        return start..<(end + 1)
+    }
+
+    private static func element(_ name: [UInt8], from start: Int, in text: [UInt8]) -> Range<Int>? {
+        let end = Array("</".utf8) + name + [UInt8(ascii: ">")]
+        guard let hit = HiddenPositions.find(end, in: text).first(where: { $0 > start }) else { return nil }
+        return start..<(hit + end.count)
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        let letter = byte | 0x20
+        return letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z")
+            || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: "_")
+    }
+}

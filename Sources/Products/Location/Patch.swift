@@ -1,0 +1,77 @@
+import LinuxSystem
+import SystemPackage
+
+/// A change of a file that moves no byte.
+enum Patch: Equatable {
+    /// Overwrites bytes.
+    case bytes([UInt8], at: UInt64)
+    /// Overwrites bytes with zeros.
+    case zeros(Range<UInt64>)
+    /// Overwrites bytes with spaces.
+    case spaces(Range<UInt64>)
+
+    private static let pieceSize = 1 << 20
+
+    /// Changes a file.
+    ///
+    /// - Throws: ``ProductFailure``, also if the task was cancelled.
+    func apply(to file: SharedDescriptor, _ cancellation: Cancellation) throws(ProductFailure) {
+        switch self {
+        case .bytes(let bytes, let offset): try Self.write(bytes, offset, file)
+        case .zeros(let range): try Self.fill(range, with: 0, file, cancellation)
+        case .spaces(let range): try Self.fill(range, with: UInt8(ascii: " "), file, cancellation)
+        }
+    }
+
+    private static func fill(
+        _ range: Range<UInt64>, with byte: UInt8, _ file: SharedDescriptor, _ cancellation: Cancellation
+    ) throws(ProductFailure) {
+        let piece = [UInt8](repeating: byte, count: Int(min(UInt64(pieceSize), UInt64(range.count))))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            try cancellation.check()
+            let count = min(UInt64(piece.count), range.upperBound - offset)
+            try write(count == piece.count ? piece : Array(piece.prefix(Int(count))), offset, file)
+            offset += count
+        }
+    }
+
+    private static func write(
+        _ bytes: [UInt8], _ offset: UInt64, _ file: SharedDescriptor
+    ) throws(ProductFailure) {
+        do throws(Errno) { try file.write(bytes, at: offset) } catch { throw FileCopy.failure(error) }
+    }
+}
+
+/// A part of a file, read with bounds checks: reading outside gives nil, never a crash.
+struct FilePart {
+    let file: SharedDescriptor
+    /// Where the part begins and ends in the file.
+    let range: Range<UInt64>
+
+    /// Returns bytes at an offset of the file; nil if they are not all in the part.
+    func bytes(at offset: UInt64, count: Int) throws(ProductFailure) -> [UInt8]? {
+        guard count >= 0, offset >= range.lowerBound, offset <= range.upperBound,
+            UInt64(count) <= range.upperBound - offset
+        else { return nil }
+        do throws(Errno) {
+            let bytes = try file.bytes(at: offset, count: count)
+            return bytes.count == count ? bytes : nil
+        } catch {
+            throw .failed("cannot read a file: \(error)")
+        }
+    }
+}
+
+/// Reads numbers from bytes, with bounds checks.
+struct ByteReader {
+    let bytes: [UInt8]
+    var isLittleEndian = false
+
+    func number(at offset: Int, count: Int) -> UInt64? {
+        guard offset >= 0, count <= 8, bytes.count >= count, offset <= bytes.count - count else { return nil }
+        let part = bytes[offset..<(offset + count)]
+        return isLittleEndian
+            ? part.reversed().reduce(0) { $0 << 8 | UInt64($1) } : part.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}

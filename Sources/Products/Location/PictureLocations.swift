@@ -1,0 +1,144 @@
+import Glibc
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+/// Removes the positions of one picture. exiftool works on a copy, with a name that tells nothing.
+struct PictureLocations {
+    let input: ProductInput
+    let output: SharedDescriptor
+    let session: ExifToolSession
+    /// Where the copies are.
+    let directory: String
+    let cancellation: Cancellation
+
+    /// Larger pictures are refused; a camera's raw file has 200 MB at most.
+    private static let mostBytes: UInt64 = 2 << 30
+
+    func remove() throws(ProductFailure) -> StepOutcome {
+        guard input.size <= Self.mostBytes else { throw .refused("pictures over 2 GiB are not searched for positions") }
+        let original = try create("picture.\(MediaSignatures.fileExtension(for: input.type))")
+        try FileCopy.copy(input.file, count: input.size, to: original.file, cancellation)
+        var report = try read(original.path)
+        let isTagged = !report.tags.isEmpty
+        var current = original
+        if isTagged { (current, report) = try cleaned(original, report) }
+        let isPatched = try patch(current)
+        if !isPatched, !isTagged { return .unchanged }
+        if isPatched { report = try read(current.path) }
+        if let tag = report.tags.first { throw .refused("exiftool could not remove \(tag.group):\(tag.name)") }
+        try FileCopy.copy(current.file, count: try size(of: current), to: output, cancellation)
+        return .made(input.type)
+    }
+
+    private struct Copy {
+        var path: String
+        var file: SharedDescriptor
+    }
+
+    private func create(_ name: String) throws(ProductFailure) -> Copy {
+        try open("\(directory)/\(name)", O_RDWR | O_CREAT | O_EXCL)
+    }
+
+    private func open(_ path: String, _ flags: Int32) throws(ProductFailure) -> Copy {
+        do throws(Errno) {
+            return Copy(path: path, file: try SharedDescriptor(opening: path, flags: flags | O_NOFOLLOW, mode: 0o600))
+        } catch {
+            throw FileCopy.failure(error)
+        }
+    }
+
+    private func size(of copy: Copy) throws(ProductFailure) -> UInt64 {
+        do throws(Errno) { return try FileStatus(of: copy.file.rawValue).size } catch { throw FileCopy.failure(error) }
+    }
+
+    private var freeBytes: UInt64 {
+        var state = statvfs()
+        return statvfs(directory, &state) == 0 ? UInt64(state.f_bavail) * UInt64(state.f_frsize) : .max
+    }
+
+    /// Seconds for one command: enough for a slow disk, and little for a crafted file.
+    private var limit: Int { 20 + Int(input.size >> 22) }
+
+    private func read(_ path: String) throws(ProductFailure) -> PositionReport {
+        var report = PositionReport()
+        try session.run(PositionReport.arguments(for: path), within: limit, cancellation) { report.add($0) }
+        if let trouble = report.trouble { throw .refused("exiftool could not read the picture: \(trouble)") }
+        if report.fileType == nil { throw .refused("exiftool does not know this type of picture") }
+        return report
+    }
+
+    /// Has exiftool write the copy anew, without positions. First it removes the tags that hold them; if that is not
+    /// enough, also what contains them: maker notes, trailers and segments of a camera.
+    private func cleaned(
+        _ copy: Copy, _ found: PositionReport
+    ) throws(ProductFailure) -> (Copy, PositionReport) {
+        var left = try write(found.removal, copy.path)
+        if !left.tags.isEmpty { left = try write(left.removal + left.removalOfGroups, copy.path) }
+        // A full disk is not the picture's fault.
+        if !left.tags.isEmpty, freeBytes < 2 * input.size + (1 << 20) { throw .noSpace }
+        return (try open(copy.path, O_RDWR), left)
+    }
+
+    /// exiftool can't write WebP under another name (-o), so it replaces the copy.
+    private func write(_ arguments: [String], _ path: String) throws(ProductFailure) -> PositionReport {
+        try session.run(["-m", "-q", "-q", "-overwrite_original"] + arguments + [path], within: limit, cancellation)
+        return try read(path)
+    }
+
+    /// Overwrites what exiftool left: positions of previews and of videos within the picture.
+    ///
+    /// - Returns: Whether there were any.
+    private func patch(_ copy: Copy) throws(ProductFailure) -> Bool {
+        let part = FilePart(file: copy.file, range: 0..<(try size(of: copy)))
+        var isPatched = try HiddenPositions.remove(from: part, cancellation)
+        for video in try EmbeddedVideos.find(in: part, cancellation) {
+            let positions = try BoxPositions(in: video, cancellation)
+            if let obstacle = positions.obstacle { throw .refused(obstacle) }
+            for patch in positions.patches { try patch.apply(to: copy.file, cancellation) }
+            isPatched = isPatched || !positions.patches.isEmpty
+            try check(video)
+        }
+        return isPatched
+    }
+
+    /// Reads a video within the picture.
+    private func check(_ video: FilePart) throws(ProductFailure) {
+        let copy = try create("video.mp4")
+        try FileCopy.copy(
+            video.file, from: video.range.lowerBound, count: UInt64(video.range.count), to: copy.file, cancellation)
+        let left = try read(copy.path)
+        if unlink(copy.path) != 0 { throw .failed("cannot remove \(copy.path)") }
+        if let tag = left.tags.first {
+            throw .refused("the video in the picture has a position that can't be removed: \(tag.group):\(tag.name)")
+        }
+    }
+}
+
+extension PositionReport {
+    /// The arguments that remove the tags (man 1 exiftool, writing).
+    var removal: [String] {
+        var arguments = ["-gps:all="]
+        for tag in tags where tag.family != "Composite" {
+            arguments.append("-\(tag.group):\(tag.name)=")
+        }
+        if tags.contains(where: { $0.group == "GeoTiff" || $0.name.hasPrefix("GeoTiff") }) {
+            arguments += [
+                "GeoTiffDirectory", "GeoTiffDoubleParams", "GeoTiffAsciiParams", "ModelTiePoint", "PixelScale",
+            ]
+            .map { "-\($0)=" }
+        }
+        return arguments
+    }
+
+    /// The arguments that remove all of what contains the tags, where exiftool can't remove a single one.
+    var removalOfGroups: [String] {
+        let families = Set(tags.map(\.family))
+        var arguments: [String] = []
+        if families.contains("MakerNotes") { arguments.append("-MakerNotes:all=") }
+        for family in families where family.hasPrefix("APP") { arguments.append("-\(family):all=") }
+        if families.contains("GoPro") { arguments.append("-APP6:all=") }
+        if families.contains("Trailer") || families.contains("Insta360") { arguments.append("-Trailer:all=") }
+        return arguments
+    }
+}

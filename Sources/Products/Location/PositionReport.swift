@@ -1,0 +1,81 @@
+/// What exiftool reads in a file, as far as positions are concerned.
+struct PositionReport {
+    /// A tag that holds a position, or part of one.
+    struct Tag: Hashable {
+        /// The general group, such as `EXIF` (man 1 exiftool, -G).
+        var family: String
+        /// The specific group, such as `GPS` or `Track3`.
+        var group: String
+        var name: String
+    }
+
+    /// The first tags with positions; each once.
+    private(set) var tags: [Tag] = []
+    /// The type of the file; nil if exiftool does not know it.
+    private(set) var fileType: String?
+    /// Why exiftool could not read the file, or a part of it.
+    private(set) var trouble: String?
+
+    private static let mostTags = 100
+
+    /// The arguments for a file. `-ee3` also reads embedded files, timed tracks, and the pictures of a video stream.
+    static func arguments(for file: String) -> [String] {
+        ["-a", "-u", "-n", "-s", "-t", "-G0:1", "-ee3", "-api", "LargeFileSupport=1", file]
+    }
+
+    /// Adds a line of exiftool's output: group, name and value, with tabs between.
+    mutating func add(_ line: ArraySlice<UInt8>) {
+        let fields = line.split(separator: UInt8(ascii: "\t"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard fields.count == 3 else { return }
+        let groups = String(decoding: fields[0], as: UTF8.self).split(separator: ":")
+        let tag = Tag(
+            family: String(groups.first ?? ""), group: String(groups.last ?? ""),
+            name: String(decoding: fields[1], as: UTF8.self))
+        switch (tag.family, tag.name) {
+        case ("ExifTool", "Error"): trouble = trouble ?? text(fields[2])
+        case ("ExifTool", "Warning"):
+            if Self.isGrave(text(fields[2])) { trouble = trouble ?? text(fields[2]) }
+        case ("File", "FileType"): fileType = fileType ?? text(fields[2])
+        case ("ExifTool", _): break
+        // Names, times and attributes of the copy.
+        case ("File", _) where tag.group == "System": break
+        default:
+            guard tags.count < Self.mostTags else { return }
+            if tag.isPosition || PositionText.isFound(in: fields[2]), !tags.contains(tag) { tags.append(tag) }
+        }
+    }
+
+    private func text(_ field: ArraySlice<UInt8>) -> String { String(decoding: field.prefix(200), as: UTF8.self) }
+
+    /// Whether exiftool left something unread that may hold a position. Most warnings tell of small faults.
+    private static func isGrave(_ warning: String) -> Bool {
+        let words = [
+            "install ", "gps", "inflat", "compress", "encrypt", "too large", "too many", "memory", "aborted",
+            "format error",
+        ]
+        let warning = warning.lowercased()
+        return words.contains { warning.contains($0) }
+    }
+}
+
+extension PositionReport.Tag {
+    /// Where a tag `Location` holds coordinates. In IPTC, XMP and maker notes it is the name of a place.
+    private static let familiesOfVideos: Set = ["QuickTime", "Matroska", "RIFF", "Flash", "H264", "M2TS"]
+    private static let words = [
+        "gps", "latitude", "longitude", "longtitude", "iso6709", "geotag", "geolocation", "geotiff", "geographic",
+        "verbatimcoordinates", "absolutealtitude",
+    ]
+    /// Tags of GeoTIFF that place the picture on the map.
+    private static let geoTIFF: Set = ["ModelTiePoint", "ModelTransform", "PixelScale"]
+    /// The version of the format, which says nothing about a place; and light, which has a latitude too.
+    private static let harmless: Set = ["GPSVersionID", "ISOSpeedLatitudeyyy", "ISOSpeedLatitudezzz"]
+
+    /// Whether the name says that the tag holds a position.
+    var isPosition: Bool {
+        if Self.harmless.contains(name) { return false }
+        if group == "GPS" || group == "GeoTiff" || Self.geoTIFF.contains(name) { return true }
+        let lowercased = name.lowercased()
+        if Self.words.contains(where: { lowercased.contains($0) }) { return true }
+        return Self.familiesOfVideos.contains(family) && lowercased.contains("location")
+    }
+}

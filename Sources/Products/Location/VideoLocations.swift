@@ -1,0 +1,95 @@
+import LinuxSystem
+import SystemPackage
+import UploadCore
+
+/// Removes the positions of one video, in place in a copy of it. exiftool reads the video as an open file.
+struct VideoLocations {
+    let input: ProductInput
+    let output: SharedDescriptor
+    /// Absolute path of exiftool.
+    let program: String
+    /// The only directory that exiftool may write to.
+    let scratch: String
+    let cancellation: Cancellation
+
+    private enum Container {
+        case boxes
+        case matroska
+        /// exiftool reads the type, and nothing here writes it.
+        case readOnly
+    }
+
+    func remove(progress: (Double) -> Void) throws(ProductFailure) -> StepOutcome {
+        let original = FilePart(file: input.file, range: 0..<input.size)
+        let patches = try findPatches(in: original)
+        if patches.isEmpty {
+            let found = try read(input.file)
+            guard let tag = found.tags.first else { return .unchanged }
+            guard container == .boxes else {
+                throw .refused("\(tag.group):\(tag.name) can't be removed from \(input.type.mime)")
+            }
+        }
+        try FileCopy.copy(input.file, count: input.size, to: output, cancellation)
+        progress(0.5)
+        let product = FilePart(file: output, range: 0..<input.size)
+        for patch in patches { try patch.apply(to: output, cancellation) }
+        var left = try read(output)
+        if !left.tags.isEmpty, container == .boxes {
+            let tracks = Set(left.tags.compactMap { $0.track })
+            let unknown = try BoxPositions(in: product, cancellation, .unknownToo(tracks: tracks))
+            for patch in unknown.patches { try patch.apply(to: output, cancellation) }
+            left = try read(output)
+        }
+        if let tag = left.tags.first { throw .refused("\(tag.group):\(tag.name) could not be removed from the video") }
+        guard try findPatches(in: product).isEmpty else { throw .refused("the video has positions within positions") }
+        progress(1)
+        return .made(input.type)
+    }
+
+    private var container: Container {
+        switch input.type.mime {
+        case "video/mp4", "video/quicktime", "video/x-m4v", "video/3gpp", "video/3gpp2": .boxes
+        case "video/x-matroska", "video/webm": .matroska
+        default: .readOnly
+        }
+    }
+
+    private func findPatches(in part: FilePart) throws(ProductFailure) -> [Patch] {
+        let hidden = try HiddenPositions(in: part, cancellation)
+        var patches = hidden.patches
+        var obstacle = hidden.obstacle
+        switch container {
+        case .boxes:
+            let boxes = try BoxPositions(in: part, cancellation)
+            // EXIF and XMP may be within a box that is removed as a whole.
+            patches += boxes.patches
+            obstacle = obstacle ?? boxes.obstacle
+        case .matroska:
+            let elements = try MatroskaPositions(in: part, changesAttachments: !patches.isEmpty, cancellation)
+            patches += elements.patches
+            obstacle = obstacle ?? elements.obstacle
+        case .readOnly:
+            if !patches.isEmpty { obstacle = obstacle ?? "positions can't be removed from \(input.type.mime)" }
+        }
+        if let obstacle { throw .refused(obstacle) }
+        return patches
+    }
+
+    private func read(_ file: SharedDescriptor) throws(ProductFailure) -> PositionReport {
+        let session = try ExifToolSession(program: program, directory: scratch, file: file)
+        defer { session.end() }
+        var report = PositionReport()
+        let limit = 30 + Int(input.size >> 22)
+        try session.run(PositionReport.arguments(for: ExifToolSession.openFile), within: limit, cancellation) {
+            report.add($0)
+        }
+        if let trouble = report.trouble { throw .refused("exiftool could not read the video: \(trouble)") }
+        if report.fileType == nil { throw .refused("exiftool does not know this type of video") }
+        return report
+    }
+}
+
+extension PositionReport.Tag {
+    /// The number of the track that the tag comes from, counted from 1; nil if it comes from no track.
+    fileprivate var track: Int? { group.hasPrefix("Track") ? Int(group.dropFirst(5)) : nil }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Testing
+
+/// A file with a position, and how it is made.
+struct LocationCase: Sendable, CustomTestStringConvertible {
+    /// What holds the position.
+    let place: String
+    /// The file's name; its ending says what kind of file it is.
+    let name: String
+    let make: @Sendable (LocationFiles, String) async throws -> Void
+
+    var testDescription: String { "\(name): \(place)" }
+
+    init(
+        _ place: String, _ name: String, _ make: @escaping @Sendable (LocationFiles, String) async throws -> Void
+    ) {
+        self.place = place
+        self.name = name
+        self.make = make
+    }
+
+    /// A file with tags that exiftool writes.
+    init(_ place: String, _ name: String, _ tags: [String]) {
+        self.init(place, name) { files, name in
+            try await files.base(name)
+            try await files.tag(name, ["-m"] + tags)
+        }
+    }
+
+    private static let exif = [
+        "-GPSLatitude=\(LocationFiles.latitude)", "-GPSLatitudeRef=N", "-GPSLongitude=\(LocationFiles.longitude)",
+        "-GPSLongitudeRef=E", "-GPSAltitude=520", "-GPSDateStamp=2026:01:02", "-GPSTimeStamp=02:04:05",
+    ]
+    private static let xmp = [
+        "-XMP-exif:GPSLatitude=\(LocationFiles.latitude)", "-XMP-exif:GPSLongitude=\(LocationFiles.longitude)",
+    ]
+    private static let point = "\(LocationFiles.latitude), \(LocationFiles.longitude)"
+
+    static let pictures: [LocationCase] =
+        ["jpg", "png", "webp", "tif", "heic", "avif", "jxl", "dng"].flatMap { kind in
+            [LocationCase("EXIF", "exif.\(kind)", exif), LocationCase("XMP", "xmp.\(kind)", xmp)]
+        } + [
+            LocationCase("XMP", "xmp.gif", xmp),
+            LocationCase("both", "both.jpg", exif + xmp),
+            LocationCase("destination", "destination.jpg", ["-GPSDestLatitude=48.1375", "-GPSDestLongitude=11.5755"]),
+            LocationCase("altitude alone", "altitude.jpg", ["-GPSAltitude=520"]),
+            LocationCase("little-endian EXIF", "little.jpg", ["-ExifByteOrder=II"] + exif),
+            LocationCase(
+                "place with coordinates", "created.jpg",
+                ["-XMP-iptcExt:LocationCreated={GPSLatitude=48.1375,GPSLongitude=11.5755,City=Munich}"]),
+            LocationCase(
+                "places shown", "shown.png",
+                ["-XMP-iptcExt:LocationShown={GPSLatitude=48.1375,GPSLongitude=11.5755,City=Munich}"]),
+            LocationCase(
+                "a drone", "drone.jpg",
+                ["-XMP-drone-dji:GPSLatitude=48.1375", "-XMP-drone-dji:AbsoluteAltitude=+520.1"]),
+            LocationCase("DarwinCore", "darwin.jpg", ["-DCDecimalLatitude=48.1375"]),
+            LocationCase("a comment", "comment.jpg", ["-Comment=+48.1375+011.5755/"]),
+            LocationCase("a description", "description.jpg", ["-ImageDescription=at geo:48.1375,11.5755"]),
+            LocationCase(
+                "a keyword", "keyword.jpg", ["-IPTC:Keywords=geo:lat=48.1375", "-IPTC:Keywords=geo:lon=11.5755"]),
+            LocationCase("a text of PNG", "text.png", ["-PNG:Comment=+48.1375+011.5755/"]),
+            LocationCase("compressed texts of PNG", "compressed.png", ["-z", "-IFD0:Artist=somebody"] + exif + xmp),
+            LocationCase(
+                "the map of a GeoTIFF", "map.tif", ["-ModelTiePoint=0 0 0 11.5755 48.1375 0", "-PixelScale=1 1 0"]),
+            LocationCase("two pages", "pages.tif", exif + ["-IFD1:ImageDescription=second"]),
+            LocationCase("the EXIF of a thumbnail", "thumbnail.jpg") { files, name in
+                try await files.base("small.jpg")
+                try await files.tag("small.jpg", exif)
+                try await files.base(name)
+                try await files.tag(name, ["-ThumbnailImage<=\(files.path("small.jpg"))"])
+            },
+            LocationCase("EXIF and XMP of a second picture", "second.jpg") { files, name in
+                try await files.base("small.jpg")
+                try await files.tag("small.jpg", exif + xmp)
+                try await files.base(name)
+                try (files.bytes(name) + files.bytes("small.jpg")).write(to: URL(filePath: files.path(name)))
+            },
+            LocationCase("the video of a moving photo", "moving.jpg") { files, name in
+                try await files.base("video.mp4")
+                try await files.tag("video.mp4", ["-UserData:GPSCoordinates=\(point), 520"])
+                try await files.base(name)
+                try (files.bytes(name) + files.bytes("video.mp4")).write(to: URL(filePath: files.path(name)))
+            },
+        ]
+
+    /// Makes a video with subtitles that contain a position.
+    private static func subtitles(_ text: String, _ name: String, _ files: LocationFiles) async throws {
+        try await files.base("plain.mp4")
+        let lines = "1\n00:00:00,000 --> 00:00:00,500\n\(text)\n\n2\n00:00:00,500 --> 00:00:00,900\nend\n\n"
+        _ = try files.media.write(lines.utf8, "text.srt")
+        let codec = name.hasSuffix("mkv") ? "srt" : "mov_text"
+        try await files.media.make(
+            "-i \(files.path("plain.mp4")) -i \(files.path("text.srt")) -map 0 -map 1 -c copy -c:s \(codec) \(name)")
+    }
+
+    /// Writes tags with ffmpeg.
+    private static func ffmpeg(_ options: String) -> @Sendable (LocationFiles, String) async throws -> Void {
+        { files, name in
+            let base = "plain." + (name.hasSuffix("webm") ? "webm" : "mp4")
+            try await files.base(base)
+            try await files.media.make("-i \(files.path(base)) -c copy \(options) \(name)")
+        }
+    }
+
+    private static let iso = "-metadata location=+48.1375+011.5755/"
+
+    static let videos: [LocationCase] = [
+        LocationCase("loci", "loci.mp4", ffmpeg(iso)),
+        LocationCase("keys and loci", "keys.mp4", ffmpeg("-movflags use_metadata_tags \(iso)")),
+        LocationCase(
+            "Apple's keys", "apple.mov",
+            ["-Keys:GPSCoordinates=\(point), 520", "-Keys:LocationName=Home", "-Keys:LocationAccuracyHorizontal=5"]),
+        LocationCase("user data", "user.mov", ffmpeg(iso)),
+        LocationCase("user data", "user.mp4", ["-UserData:GPSCoordinates=\(point), 520"]),
+        LocationCase("iTunes's list", "list.mp4", ["-ItemList:GPSCoordinates=\(point), 520"]),
+        LocationCase("iTunes's list", "list.m4v", ["-ItemList:GPSCoordinates=\(point), 520"]),
+        LocationCase("Apple's keys", "apple.m4v", ["-Keys:GPSCoordinates=\(point), 520"]),
+        LocationCase("XMP", "xmp.mp4", xmp),
+        LocationCase("XMP", "xmp.mov", xmp),
+        LocationCase("a moving header", "fast.mp4", ffmpeg("-movflags faststart \(iso)")),
+        LocationCase("fragments", "fragments.mp4", ffmpeg("-movflags frag_keyframe+empty_moov \(iso)")),
+        LocationCase("loci", "loci.3gp", ffmpeg("-c:a copy \(iso)")),
+        LocationCase("loci", "loci.3g2", ffmpeg(iso)),
+        LocationCase("subtitles of a drone", "drone.mp4") { files, name in
+            try await subtitles("GPS(11.5755,48.1375,520)", name, files)
+        },
+        LocationCase("subtitles of another drone", "other.mov") { files, name in
+            try await subtitles("[latitude: 48.1375] [longitude: 11.5755]", name, files)
+        },
+        LocationCase("a track of sensors", "sensors.mp4") { files, name in
+            try await subtitles("48.1375", name, files)
+            try files.replace("tx3g", by: "gpmd", in: name)
+            try files.replace("sbtl", by: "meta", in: name)
+        },
+        LocationCase("a track of a 360° camera", "camera.mp4") { files, name in
+            try await subtitles("48.1375", name, files)
+            try files.replace("tx3g", by: "camm", in: name)
+            try files.replace("sbtl", by: "camm", in: name)
+        },
+        LocationCase("a track of text metadata", "mett.mp4") { files, name in
+            try await subtitles("48.1375", name, files)
+            try files.replace("tx3g", by: "mett", in: name)
+            try files.replace("sbtl", by: "meta", in: name)
+        },
+        LocationCase("free space of a dash cam", "dash.mp4") { files, name in
+            try await files.base(name)
+            let line = "freeGPS $GPRMC,120000.000,A,4808.2500,N,01134.5300,E,10.0,90.0,020126,,,A*7A"
+            let block = Data([0, 0, 1, 0]) + Data(line.utf8)
+            let free = block + Data(count: 256 - block.count)
+            try (files.bytes(name) + free).write(to: URL(filePath: files.path(name)))
+        },
+        LocationCase("tags", "tags.mkv", ffmpeg(iso)),
+        LocationCase("tags", "tags.webm", ffmpeg(iso)),
+        LocationCase("tags before live clusters", "live.mkv", ffmpeg("-f matroska -live 1 \(iso)")),
+        LocationCase(
+            "Apple's name for tags", "apple.mkv",
+            ffmpeg("-metadata com.apple.quicktime.location.ISO6709=+48.1375+011.5755/")),
+        LocationCase("EXIF of an attached picture", "attached.mkv") { files, name in
+            try await files.base("cover.jpg")
+            try await files.tag("cover.jpg", exif + xmp)
+            try await files.base("plain.mp4")
+            try await files.media.make(
+                "-i \(files.path("plain.mp4")) -c copy -attach \(files.path("cover.jpg")) -metadata:s:t mimetype=image/jpeg \(name)"
+            )
+        },
+    ]
+}

@@ -1,0 +1,99 @@
+import Foundation
+import MediaTools
+import Products
+import TestSupport
+import Testing
+import UploadCore
+
+private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter != nil
+
+/// The remover on files with positions in every place that cameras, phones and programs use.
+@Suite(.enabled(if: canRun, "needs exiftool and ffmpeg"), .serialized) struct LocationRemoverTests {
+    @Test(arguments: LocationCase.pictures + LocationCase.videos)
+    func removesPositionsAndNothingElse(_ file: LocationCase) async throws {
+        let files = try LocationFiles()
+        try await file.make(files, file.name)
+        let stage = try RemoverStage()
+        let run = try await StepRun(stage.remover, on: files.path(file.name))
+        let product = try #require(run.product, "\(file.name) was left unchanged")
+        let kind = file.name.split(separator: ".").last ?? ""
+        _ = try files.media.write(product, "product.\(kind)")
+
+        for secret in ["48.1375", "11.5755", "4808.25", "01134.53"] {
+            #expect(product.range(of: Data(secret.utf8)) == nil, "\(secret) is left")
+        }
+        let reading = try await files.secondReading(of: "product.\(kind)")
+        #expect(!Self.hasPosition(reading), "\(reading)")
+        #expect(try await files.essence(of: file.name) == files.essence(of: "product.\(kind)"))
+        // A second time, nothing is left to do.
+        #expect(try await StepRun(stage.remover, on: files.path("product.\(kind)")).outcome == .unchanged)
+    }
+
+    @Test func secondReaderSeesPositions() async throws {
+        let files = try LocationFiles()
+        for file in (LocationCase.pictures + LocationCase.videos).filter({ ["exif.jpg", "loci.mp4"].contains($0.name) })
+        {
+            try await file.make(files, file.name)
+            #expect(Self.hasPosition(try await files.secondReading(of: file.name)))
+        }
+    }
+
+    private static func hasPosition(_ reading: String) -> Bool {
+        let words = [
+            "gpsinfo.gpsl", "gpsinfo.gpsa", "gpslatitude", "gpslongitude", "tag:location", "iso6709", "latitude",
+        ]
+        let lines = reading.lowercased().split(separator: "\n")
+        // Its name is all that is left of a key, and says nothing.
+        return lines.contains { line in words.contains { line.contains($0) } && line.contains(where: \.isNumber) }
+    }
+
+    @Test(arguments: [
+        "plain.jpg", "plain.png", "plain.webp", "plain.tif", "plain.gif", "plain.heic", "plain.avif", "plain.jxl",
+        "plain.dng", "plain.bmp", "plain.mp4", "plain.mov", "plain.m4v", "plain.3gp", "plain.mkv", "plain.webm",
+        "plain.avi", "plain.ts", "plain.flv", "plain.mpg",
+    ])
+    func leavesFilesWithoutPositionsUnchanged(_ name: String) async throws {
+        let files = try LocationFiles()
+        if name.hasSuffix("bmp") {
+            try await files.media.make("-f lavfi -i testsrc=size=96x64 -frames:v 1 \(name)")
+        } else if name.hasSuffix("mpg") {
+            try await files.media.make("-f lavfi -i testsrc=size=96x64:rate=25 -t 1 -c:v mpeg1video \(name)")
+        } else {
+            try await files.base(name)
+        }
+        let stage = try RemoverStage()
+        #expect(try await StepRun(stage.remover, on: files.path(name)).outcome == .unchanged)
+    }
+
+    @Test func keepsOtherMetadata() async throws {
+        let files = try LocationFiles()
+        try await files.base("photo.jpg")
+        try await files.tag(
+            "photo.jpg",
+            [
+                "-Orientation#=6", "-Copyright=someone", "-IPTC:City=Munich", "-XMP:Rating=5", "-GPSLatitude=48.1375",
+                "-XMP-exif:GPSLongitude=11.5755", "-SubSecTimeOriginal=123",
+            ])
+        let stage = try RemoverStage()
+        let run = try await StepRun(stage.remover, on: files.path("photo.jpg"))
+        _ = try files.media.write(try #require(run.product), "product.jpg")
+        let tags = ["-s3", "-n", "-Orientation", "-Copyright", "-City", "-Rating", "-DateTimeOriginal", "-Artist"]
+        let exiftool = try #require(LocationFiles.exiftool)
+        let read = try await files.run(exiftool, tags + [files.path("product.jpg")])
+        #expect(read.split(separator: "\n") == ["6", "someone", "Munich", "5", "2026:01:02 03:04:05", "somebody"])
+    }
+
+    @Test func keepsTagsOfVideos() async throws {
+        let files = try LocationFiles()
+        let stage = try RemoverStage()
+        for name in ["loci.mp4", "tags.mkv", "keys.mp4"] {
+            let file = try #require(LocationCase.videos.first { $0.name == name })
+            try await file.make(files, name)
+            let run = try await StepRun(stage.remover, on: files.path(name))
+            #expect(run.product?.count == (try files.bytes(name)).count)
+            _ = try files.media.write(try #require(run.product), "product-\(name)")
+            #expect(
+                try await files.media.probe(files.path("product-\(name)"), "format_tags=title") == ["TAG:title=kept"])
+        }
+    }
+}

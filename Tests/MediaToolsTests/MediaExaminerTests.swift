@@ -114,7 +114,7 @@ struct MediaExaminerTests {
 
     @Test func `a file system without nameless files has thumbnails as well`() async throws {
         let pictures = MadeUpPictures { _ in .success(PictureFacts(width: 1, height: 1)) }
-        let folder = ThumbnailFolder(path: thumbnails, hasNamelessFiles: false)
+        let folder = ContentFolder(thumbnails: thumbnails, hasNamelessFiles: false)
         let examiner = MediaExaminer(
             pictures: pictures, videos: VideoPrograms.found, thumbnails: folder, logger: logger)
         #expect(await examiner.makeThumbnail(of: try nullDevice(), png, key: key) == .there)
@@ -124,7 +124,7 @@ struct MediaExaminerTests {
     }
 
     @Test func `there, a thumbnail that came to nothing leaves nothing behind`() async throws {
-        let folder = ThumbnailFolder(path: thumbnails, hasNamelessFiles: false)
+        let folder = ContentFolder(thumbnails: thumbnails, hasNamelessFiles: false)
         let examiner = MediaExaminer(
             pictures: MadeUpPictures { _ in .failure(.failed("no space")) }, videos: VideoPrograms.found,
             thumbnails: folder, logger: logger)

@@ -23,7 +23,7 @@ public final class MediaExaminer: Sendable {
 
     private let pictures: any PictureWorking
     private let videos: VideoTools
-    private let thumbnails: ThumbnailFolder?
+    private let thumbnails: ContentFolder?
     private let logger: Logger
 
     /// - Parameters:
@@ -32,11 +32,12 @@ public final class MediaExaminer: Sendable {
     ///   - thumbnails: Absolute path of the directory for thumbnails, created when needed; nil: no thumbnails.
     public convenience init(pictures: any PictureWorking, videos: VideoTools, thumbnails: String?, logger: Logger) {
         self.init(
-            pictures: pictures, videos: videos, thumbnails: thumbnails.map { ThumbnailFolder(path: $0) }, logger: logger
+            pictures: pictures, videos: videos, thumbnails: thumbnails.map { ContentFolder(thumbnails: $0) },
+            logger: logger
         )
     }
 
-    init(pictures: any PictureWorking, videos: VideoTools, thumbnails: ThumbnailFolder?, logger: Logger) {
+    init(pictures: any PictureWorking, videos: VideoTools, thumbnails: ContentFolder?, logger: Logger) {
         self.pictures = pictures
         self.videos = videos
         self.thumbnails = thumbnails
@@ -94,9 +95,9 @@ public final class MediaExaminer: Sendable {
     ) async -> ThumbnailOutcome {
         guard let thumbnails else { return .none("thumbnails are off") }
         guard Self.takes(type) else { return .none("thumbnails of \(type.mime) are not supported") }
-        do throws(ThumbnailFailure) {
+        do throws(ContentFolderFailure) {
             guard let draft = try await thumbnails.newDraft(for: key) else { return .there }
-            do throws(ThumbnailFailure) {
+            do throws(ContentFolderFailure) {
                 try await draw(picture(of: file, type, duration: duration), into: draft.file)
                 try await thumbnails.keep(draft, as: key)
             } catch {
@@ -118,36 +119,36 @@ public final class MediaExaminer: Sendable {
         await thumbnails?.remove(key)
     }
 
-    private func draw(_ picture: SharedDescriptor, into output: SharedDescriptor) async throws(ThumbnailFailure) {
+    private func draw(_ picture: SharedDescriptor, into output: SharedDescriptor) async throws(ContentFolderFailure) {
         let job = PictureJob.Operation.thumbnail(side: Self.thumbnailSide, quality: Self.thumbnailQuality)
         do throws(PictureFailure) {
             _ = try await pictures.perform(job, on: picture, into: output, maximumPixels: Self.mostPixels)
         } catch {
-            throw ThumbnailFailure(message: error.message, isFinal: error.isFinal)
+            throw ContentFolderFailure(message: error.message, isFinal: error.isFinal)
         }
     }
 
     /// The picture for a thumbnail: the file itself, or a frame of a video.
     private func picture(
         of file: SharedDescriptor, _ type: MediaType, duration: Double?
-    ) async throws(ThumbnailFailure) -> SharedDescriptor {
+    ) async throws(ContentFolderFailure) -> SharedDescriptor {
         guard VideoTools.takes(type) else { return file }
         let frame = try Self.memoryFile()
         do throws(VideoFailure) {
             try await videos.frame(of: file, type: type, duration: duration, into: frame)
             return frame
         } catch {
-            throw ThumbnailFailure(message: error.message, isFinal: error.isFinal)
+            throw ContentFolderFailure(message: error.message, isFinal: error.isFinal)
         }
     }
 
     /// A file in memory (man 2 memfd_create). The writing program's limits bound its length.
-    private static func memoryFile() throws(ThumbnailFailure) -> SharedDescriptor {
+    private static func memoryFile() throws(ContentFolderFailure) -> SharedDescriptor {
         do {
             let raw = try retryingOnInterrupt { outbox_memory_file("outbox-frame") }
             return SharedDescriptor(Descriptor(owning: raw))
         } catch {
-            throw ThumbnailFailure(
+            throw ContentFolderFailure(
                 message: "no memory for a frame of the video (memfd_create): \(error)", isFinal: false)
         }
     }

@@ -144,8 +144,8 @@ let package = Package(
             "Doctor",
             [
                 "AgentConfiguration", "AgentSupport", "CLinux", "Console", "ControlAPI", "FileWatch", "LedgerCare",
-                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Remotes", "Reports", "Session", "Transport",
-                "UploadCore", "URLs", httpTypes, logging, systemPackage,
+                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Products", "Remotes", "Reports", "Session",
+                "Transport", "UploadCore", "URLs", httpTypes, logging, systemPackage,
             ]),
         room(
             "Portrait",
@@ -158,8 +158,8 @@ let package = Package(
             [
                 "AgentConfiguration", "AgentSupport", "Avatars", "CLinux", "ControlAPI", "Digests",
                 "Doctor", "FileWatch", "Intake", "Ledger", "LedgerCare", "LinuxSystem", "MediaTools", "NetworkWatch",
-                "PictureJobs", "Portrait", "Remotes", "Reports", "Session", "Sidecars", "SystemdService", "Transport",
-                "UploadCore", logging, serviceLifecycle, systemPackage, unixSignals,
+                "PictureJobs", "Portrait", "Products", "Remotes", "Reports", "Session", "Sidecars", "SystemdService",
+                "Transport", "UploadCore", logging, serviceLifecycle, systemPackage, unixSignals,
             ]),
         program(
             "outbox",
@@ -283,7 +283,7 @@ let package = Package(
             "DoctorTests",
             [
                 "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "Processes", "Remotes",
-                "Reports", "TestSupport", "Transport", httpTypes,
+                "Reports", "TestSupport", "Transport", "UploadCore", httpTypes,
             ]),
         tests(
             "PortraitTests",
@@ -295,7 +295,8 @@ let package = Package(
             "AgentTests",
             [
                 "Agent", "AgentConfiguration", "AgentSupport", "AgentTestSupport", "ControlAPI", "Digests", "FileWatch",
-                "Intake", "Ledger", "LinuxSystem", "Portrait", "Remotes", "Reports", "Session", "Sidecars",
+                "Intake", "Ledger", "LinuxSystem", "MediaTools", "Portrait", "Products", "Remotes", "Reports",
+                "Session", "Sidecars",
                 "TestSupport", "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(

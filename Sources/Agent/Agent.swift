@@ -35,10 +35,9 @@ package struct Agent: Sendable {
     /// - Throws: `AgentFailure` if the agent can't start.
     package func run() async throws -> Bool {
         let configuration = source.initial.configuration
-        if let refusal = configuration.startRefusal() {
+        if let refusal = configuration.nestingRefusal() {
             throw AgentFailure.configuration(refusal)
         }
-        for line in configuration.notBuilt { logger.warning("\(line)") }
         Self.prepareProcess()
         let state = try StateDirectory(path: configuration.state)
         let notifier = ServiceNotifier(environment: environment, logger: logger)

@@ -7,6 +7,7 @@ import Logging
 import MediaTools
 import PictureJobs
 import Portrait
+import Products
 import Remotes
 import Session
 import Transport
@@ -54,6 +55,42 @@ struct PictureServices: Sendable {
         placeholder = PlaceholderPicture.load(path: configuration.avatarCache.placeholder, logger: logger)
         mirror = Self.makeMirror(configuration, worker, version: version, events: events, logger)
         portrait = Self.makePortrait(configuration, needs, worker, mirror?.cache, logger)
+    }
+
+    /// Returns what makes products; nil if no type of file has a recipe.
+    func productMaker(
+        _ configuration: Configuration, environment: [String: String], files: OutboxFiles, hashPool: HashPool
+    ) -> ProductMaker? {
+        let recipes = configuration.media.recipes
+        if recipes.fingerprint.isEmpty {
+            ProductMaker.removeLeftovers(of: configuration.state)
+            return nil
+        }
+        return ProductMaker(
+            ProductMaker.Parts(
+                folder: ContentFolder(products: configuration.state + "/products"),
+                conversions: conversions(recipes),
+                remover: LocationRemover(
+                    program: LocationRemover.findProgram(in: environment["PATH"]),
+                    directory: configuration.state + "/location"),
+                open: { path, identity in
+                    guard let (file, status) = try? files.open(path), identity.isSameFile(as: FileIdentity(status))
+                    else { return nil }
+                    return file
+                },
+                hash: { await hashPool.hash($0) },
+                measure: { [examiner] in await examiner.measure($0, $1) ?? MediaFacts() }))
+    }
+
+    private func conversions(_ recipes: Recipes) -> [MediaType.Kind: any ProductStep] {
+        var steps: [MediaType.Kind: any ProductStep] = [:]
+        if case .jpeg(let quality, let side) = recipes.pictures {
+            steps[.image] = PictureCompressor(worker: worker, quality: quality, maximumSide: side)
+        }
+        if case .mp4(let height, let quality) = recipes.videos {
+            steps[.video] = VideoTranscoder(tools: videos, height: height, quality: quality)
+        }
+        return steps
     }
 
     /// The parts for the control interface.

@@ -77,7 +77,7 @@ struct RunningAgent: Service {
             credentials, account: account, mayTravel: configuration.remote.allowsToken)
         let factory = RemoteFactory(configuration.remote)
         guard let remote = factory.remote(account: account.name, transport: transport, credentials: session) else {
-            throw AgentFailure.configuration(configuration.startRefusal() ?? "remote.protocol is not built yet")
+            throw AgentFailure.configuration("the table [remote] contradicts itself")
         }
         let clock = SystemClocks()
         let events = EventHub(clock: clock)
@@ -88,7 +88,8 @@ struct RunningAgent: Service {
             logger: logger)
         let memory = MemoryReturn { [ledger] in ledger.unmapPages() }
         uploader = try Self.makeUploader(
-            configuration, ledger, remote, session, pictures, events, files: files, version: version,
+            configuration, ledger, remote, session, pictures, events, environment: environment, files: files,
+            version: version,
             onChange: {
                 notifier.changed()
                 memory.worked()
@@ -202,7 +203,8 @@ struct RunningAgent: Service {
 
     private static func makeUploader(
         _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ session: SessionKeeper,
-        _ pictures: PictureServices, _ events: EventHub, files: OutboxFiles, version: String,
+        _ pictures: PictureServices, _ events: EventHub, environment: [String: String], files: OutboxFiles,
+        version: String,
         onChange: @escaping @Sendable () -> Void, _ logger: Logger
     ) throws(AgentFailure) -> Uploader {
         let secret: DigestSecret?
@@ -219,17 +221,23 @@ struct RunningAgent: Service {
         let clock = SystemClocks()
         let checkpoints = HashCheckpoints(directory: configuration.state + "/hashing")
         checkpoints.removeOld()
+        let hashPool = HashPool(
+            files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints,
+            withSHA256: configuration.intake.afterUpload != .keep, parts: remote.partDigests)
+        let products = pictures.productMaker(
+            configuration, environment: environment, files: files, hashPool: hashPool)
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
             rules: rules, holding: HoldingArea(root: files.outbox),
             afterUpload: configuration.intake.afterUpload, moveTo: RelativePath(configuration.intake.moveTo) ?? .root,
-            hashPool: HashPool(
-                files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints,
-                withSHA256: configuration.intake.afterUpload != .keep, parts: remote.partDigests),
+            hashPool: hashPool,
             secret: secret,
             sidecars: SidecarWriter(
                 store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
-            media: pictures.examiner, portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
+            media: pictures.examiner, products: products, recipes: configuration.media.recipes,
+            productLimits: ProductQueue.Limits(
+                pictures: processorCount(), videos: 1, storedBytes: configuration.media.productsMaxSize),
+            portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
             session: session, pauseMark: PauseMark(state: configuration.state),
             retention: configuration.sidecars.retention,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),

@@ -1,4 +1,5 @@
 package import PictureJobs
+package import UploadCore
 
 /// The validated settings from `agent.toml` and the environment.
 ///
@@ -83,10 +84,29 @@ extension Configuration {
         var compressImages = false
         /// 0 < quality ≤ 1.
         var jpegQuality = 0.85
+        /// The longer side of a compressed picture, in pixels; 0: any.
+        var maxDimension = 0
         /// Whether to send videos as MP4.
         var transcodeVideo = false
-        /// Whether to remove GPS data from sent files.
+        /// The shorter side of a transcoded video, in pixels.
+        var videoHeight = 480
+        /// Constant rate factor of x264, 0 … 51; lower is better.
+        var videoCRF = 23
+        /// Whether to remove positions from sent files.
         var stripLocation = false
+        /// The products that wait for their upload may have about this many bytes.
+        package var productsMaxSize: UInt64 = 10 << 30
+        /// Whether `intake.after_upload = "delete"` may delete files of which the server got a smaller copy.
+        var deleteOriginals = false
+
+        /// What is done to files before their upload.
+        package var recipes: Recipes {
+            Recipes(
+                pictures: compressImages
+                    ? .jpeg(quality: max(1, Int((jpegQuality * 100).rounded())), maximumSide: maxDimension) : nil,
+                videos: transcodeVideo ? .mp4(height: videoHeight, quality: videoCRF) : nil,
+                stripsLocation: stripLocation)
+        }
     }
 
     /// Limits on concurrency, bandwidth and waiting.

@@ -67,10 +67,26 @@ extension ConfigurationKey {
             "`true`: pictures are sent as JPEG at `jpeg_quality`; the file stays as it is"),
         ConfigurationKey("media.jpeg_quality", \.media.jpegQuality, .quality, "quality for `compress_images`"),
         ConfigurationKey(
-            "media.transcode_video", \.media.transcodeVideo, .boolean,
-            "`true`: videos are sent as MP4 (H.264/AAC, 480p)"),
+            "media.max_dimension", \.media.maxDimension, .integer(0...65_535),
+            "for `compress_images`: the longer side in pixels; larger pictures are made smaller; `0`: any size"),
         ConfigurationKey(
-            "media.strip_location", \.media.stripLocation, .boolean, "`true`: the agent sends no GPS data"),
+            "media.transcode_video", \.media.transcodeVideo, .boolean,
+            "`true`: videos are sent as MP4 (H.264/AAC); the file stays as it is"),
+        ConfigurationKey(
+            "media.video_height", \.media.videoHeight, .integer(144...4_320),
+            "for `transcode_video`: the shorter side in pixels; larger videos are made smaller"),
+        ConfigurationKey(
+            "media.video_crf", \.media.videoCRF, .integer(0...51),
+            "for `transcode_video`: x264's constant rate factor; lower is better and larger"),
+        ConfigurationKey(
+            "media.strip_location", \.media.stripLocation, .boolean,
+            "`true`: the agent removes positions from what it sends; a file that keeps one fails"),
+        ConfigurationKey(
+            "media.products_max_size", \.media.productsMaxSize, .size((64 << 20)...Units.largest),
+            "products that wait for their upload; the agent makes no more while they have this size"),
+        ConfigurationKey(
+            "media.delete_originals", \.media.deleteOriginals, .boolean,
+            "`true`: `after_upload = \"delete\"` also deletes files of which the server got a smaller copy"),
     ]
 
     private static let upload = [

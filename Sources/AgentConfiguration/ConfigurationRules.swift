@@ -41,6 +41,12 @@ extension Configuration {
             upload.fragmentSize == UInt64(FragmentPlan.sectionSize), "upload.fragment_size",
             reason: "must be \"512KiB\" with protocol \"filesection\", and with the others; set remote.part_size for "
                 + "\"s3\", remote.max_patch for \"tus\"")
+        let lossy = media.compressImages ? "media.compress_images" : "media.transcode_video"
+        check(
+            intake.afterUpload != .delete || media.deleteOriginals || !(media.compressImages || media.transcodeVideo),
+            "intake.after_upload", lossy, "media.delete_originals",
+            reason: "\"delete\" with \(lossy) would delete originals of which the server has only a smaller copy; use "
+                + "\"move\", or set media.delete_originals = true")
         return violations + remote.ruleViolations
     }
 }

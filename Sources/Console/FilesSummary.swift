@@ -12,13 +12,15 @@ package struct FilesSummary: Equatable, Sendable {
     private(set) var speed: UInt64 = 0
     /// Number of directories with new files that are counted nowhere yet.
     private var deferred = 0
+    /// Bytes that need not be sent, because files were made smaller.
+    private var saved: UInt64 = 0
     /// Bytes not yet acknowledged, in files that are not final.
     private var bytesLeft: UInt64 = 0
 
     /// States in the order of display: active, waiting, failed, completed.
     private static let order: [FileState] = [
-        .uploading, .verifying, .hashing, .settling, .queued, .waiting, .paused, .signedOut, .failed, .rejected,
-        .cancelled, .done,
+        .uploading, .verifying, .processing, .hashing, .settling, .queued, .waiting, .paused, .signedOut, .failed,
+        .rejected, .cancelled, .done,
     ]
 
     /// Sums up files. Several paths with the same content count as one upload.
@@ -29,9 +31,12 @@ package struct FilesSummary: Equatable, Sendable {
     ///   - sources: The sources to count. Their bytes are already counted in their files.
     ///   - counts: Number of files by state, if known for more files than these.
     ///   - deferred: Number of directories with new files that the agent has not taken yet.
+    ///   - saved: Bytes that need not be sent, because files were made smaller.
     package init(
-        _ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil, deferred: Int = 0
+        _ files: [FileEntry], sources: [SourceEntry] = [], counts known: [String: Int]? = nil, deferred: Int = 0,
+        saved: UInt64 = 0
     ) {
+        self.saved = saved
         self.deferred = deferred
         counts = Dictionary(uniqueKeysWithValues: Self.order.map { ($0.rawValue, 0) })
         var seen: Set<String> = []
@@ -66,7 +71,7 @@ package struct FilesSummary: Equatable, Sendable {
         speed > 0 && bytesLeft > 0 ? bytesLeft / speed : nil
     }
 
-    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 2 min left`; with posts, `2 posts: 1 uploading, 1
+    /// One line: `3 uploading, 2 queued, 120 done — 12.3 MB/s, 34 MB saved, 2 min left`; with posts, `2 posts: 1 uploading, 1
     /// draft; files: 3 uploading, …`; with deferred files, `1024 hashing, and new files in 12 directories`.
     package func line(_ look: ConsoleLook) -> String {
         let files = Self.listed(counts)
@@ -78,6 +83,7 @@ package struct FilesSummary: Equatable, Sendable {
         if deferred > 0 { text += ", and new files in \(deferred) director\(deferred == 1 ? "y" : "ies")" }
         var pace: [String] = []
         if speed > 0 { pace.append(Quantity.speed(speed)) }
+        if saved > 0 { pace.append(Quantity.size(saved) + " saved") }
         if let secondsLeft { pace.append(Quantity.duration(seconds: secondsLeft) + " left") }
         return pace.isEmpty ? text : text + " \(look.dash) " + pace.joined(separator: ", ")
     }

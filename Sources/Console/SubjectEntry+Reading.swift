@@ -68,7 +68,7 @@ extension SubjectEntry {
         case .failed, .rejected: .red
         case .waiting, .signedOut, .paused: .yellow
         case .uploading, .verifying: .cyan
-        case .hashing, .settling, .queued: .blue
+        case .processing, .hashing, .settling, .queued: .blue
         case .cancelled, nil: .dim
         }
     }

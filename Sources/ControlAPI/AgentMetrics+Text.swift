@@ -45,6 +45,13 @@ extension AgentMetrics {
 
     private func writeIntake(into text: inout PrometheusText) {
         text.add(.counter, "hashed_bytes_total", bytesHashed, "Bytes read to compute MD5s.")
+        if let productsMade {
+            text.add(.counter, "products_total", productsMade, "Files made smaller or freed of positions.")
+            text.add(.counter, "products_seconds_total", productSeconds, "Time spent on processing files.")
+            text.add(
+                .counter, "products_saved_bytes_total", productBytesSaved,
+                "Bytes that products have less than their files.")
+        }
         text.add(.gauge, "hash_queue_files", hashQueue, "Files that wait to be hashed or are being hashed.")
         text.add(.gauge, "watched_directories", watches, "Directories watched by the kernel.")
         text.add(

@@ -31,6 +31,12 @@ package struct AgentMetrics: Equatable, Sendable {
 
     /// Bytes read for hashing (counter).
     package var bytesHashed: UInt64 = 0
+    /// Products made (counter); nil if no file is processed before its upload.
+    package var productsMade: UInt64?
+    /// Seconds spent on processing files (counter).
+    package var productSeconds = 0.0
+    /// How many bytes less the products have than their files (counter).
+    package var productBytesSaved: UInt64 = 0
     /// Files that are being hashed or wait for it.
     package var hashQueue = 0
 

@@ -50,12 +50,12 @@ package struct Doctor: Sendable {
 
     private func configurationFindings() async -> [Finding] {
         let refusal = await TimeLimit.run("doctor-directories", Self.fileLimit) { [configuration] in
-            configuration.startRefusal()
+            configuration.nestingRefusal()
         }
         guard let refusal else { return [late(.configuration, "one of the agent's directories")] }
         return ConfigurationFacts(
             file: effective.file, warnings: effective.warnings, shadowed: effective.shadowed,
-            withoutEffect: configuration.notBuilt, refusal: refusal
+            refusal: refusal
         ).findings
     }
 
@@ -88,7 +88,8 @@ package struct Doctor: Sendable {
     }
 
     private func pictureFindings() async -> [Finding] {
-        async let tools = MediaToolsFacts.probe(environment: environment, limit: Self.fileLimit)
+        async let tools = MediaToolsFacts.probe(
+            environment: environment, recipes: configuration.media.recipes, limit: Self.fileLimit)
         async let mirror = directory(configuration.avatars, .avatars, \.avatarFindings)
         let current = configuration.avatars + "/current.jpg"
         let placeholder = configuration.avatarCache.placeholder

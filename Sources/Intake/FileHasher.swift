@@ -40,6 +40,15 @@ struct FileHasher {
         }
     }
 
+    /// Hashes an open file.
+    func hash(_ file: SharedDescriptor) -> HashFinding {
+        do {
+            return try read(file, .root, try FileStatus(of: file.rawValue))
+        } catch {
+            return failure(error, .root)
+        }
+    }
+
     private func read(
         _ file: SharedDescriptor, _ path: RelativePath, _ before: FileStatus
     ) throws(Errno) -> HashFinding {

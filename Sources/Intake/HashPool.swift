@@ -84,6 +84,19 @@ package final class HashPool: Sendable {
         }
     }
 
+    /// Hashes an open file. Returns `changed` if the agent ends meanwhile.
+    package func hash(_ file: SharedDescriptor) async -> HashFinding {
+        let size = (try? FileStatus(of: file.rawValue).size) ?? 0
+        return await withCheckedContinuation { continuation in
+            let lane = size > Self.largeSize ? large : small
+            lane.run { [files, rules, secret, withSHA256, parts, isStopped] in
+                let hasher = FileHasher(
+                    files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, stop: isStopped)
+                continuation.resume(returning: isStopped.isSet ? .changed : hasher.hash(file))
+            }
+        }
+    }
+
     /// Makes the threads store a last checkpoint and stop reading.
     package func stop() { isStopped.set() }
 

@@ -21,6 +21,7 @@ extension DropRecord: StoredRecord {
         static let examined = Presence(rawValue: 4096)
         static let account = Presence(rawValue: 8192)
         static let flags = Presence(rawValue: 16384)
+        static let product = Presence(rawValue: 32768)
     }
 
     private var presence: Presence {
@@ -39,6 +40,7 @@ extension DropRecord: StoredRecord {
         if isExamined { presence.insert(.examined) }
         if account != nil { presence.insert(.account) }
         if !flags.isEmpty { presence.insert(.flags) }
+        if product != nil { presence.insert(.product) }
         return presence
     }
 
@@ -59,6 +61,7 @@ extension DropRecord: StoredRecord {
         if let facts { encoder.append(facts) }
         if let account { encoder.append(account) }
         if !flags.isEmpty { encoder.append(flags.rawValue) }
+        if let product { encoder.append(product) }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> DropRecord? {
@@ -81,6 +84,7 @@ extension DropRecord: StoredRecord {
         record.isExamined = presence.contains(.examined)
         if presence.contains(.account) { record.account = decoder.readText() }
         if presence.contains(.flags) { record.flags = DropRecord.Flags(rawValue: decoder.read(UInt8.self)) }
+        if presence.contains(.product) { record.product = decoder.readProduct() }
         return record
     }
 
@@ -143,6 +147,7 @@ extension FileState {
         case .failed: 9
         case .cancelled: 10
         case .rejected: 11
+        case .processing: 12
         }
     }
 
@@ -160,6 +165,7 @@ extension FileState {
         case 9: self = .failed
         case 10: self = .cancelled
         case 11: self = .rejected
+        case 12: self = .processing
         default: return nil
         }
     }

@@ -201,6 +201,25 @@ extension Ledger {
         return found?.scope == scope ? found : nil
     }
 
+    /// Returns what a recipe made of a content; nil if nothing is recorded.
+    public func product(of original: ContentKey, recipe: String) throws(LedgerError) -> ProductRecord? {
+        let found: ProductRecord? = try record(LedgerKeys.product(original, recipe: recipe))
+        return found?.product.recipe == recipe ? found : nil
+    }
+
+    /// Returns the keys of all products that recipes made of a content.
+    public func products(of original: ContentKey) throws(LedgerError) -> [ContentKey] {
+        let prefix = LedgerKeys.content(original)
+        return try read { transaction throws(LMDBError) in
+            var keys: [ContentKey] = []
+            for key in try transaction.keys(LedgerTable.products.table, prefix: prefix) {
+                let record = try transaction.get(LedgerTable.products.table, key) { ProductRecord.decode($0, key: key) }
+                if case .success(let record) = record, let content = record.content { keys.append(content.key) }
+            }
+            return .success(keys)
+        } ?? []
+    }
+
     /// Returns the uploads to delete at one server and account, in no particular order.
     public func removals(for scope: RemoteScope) throws(LedgerError) -> [RemoteHandle] {
         var handles: [RemoteHandle] = []

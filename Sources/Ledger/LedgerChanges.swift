@@ -41,6 +41,8 @@ struct LedgerChanges {
             try unpark(key, scope, in: transaction)
         case .forgetParked(let key, let scope):
             try forgetParked(key, scope, in: transaction)
+        case .product(let record):
+            try put(record, record.key, in: transaction)
         case .source(let record):
             try put(record, LedgerKeys.source(record.id), in: transaction)
         case .forgetSource(let id):

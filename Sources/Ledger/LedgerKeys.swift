@@ -57,8 +57,13 @@ enum LedgerKeys {
     }
 
     /// Returns the key of a record about one content at one server and account.
-    static func scoped(_ key: ContentKey, _ scope: RemoteScope) -> [UInt8] {
-        var text = scope.description
+    static func scoped(_ key: ContentKey, _ scope: RemoteScope) -> [UInt8] { hashed(key, scope.description) }
+
+    /// Returns the key of the record of what a recipe made of a content.
+    static func product(_ original: ContentKey, recipe: String) -> [UInt8] { hashed(original, recipe) }
+
+    private static func hashed(_ key: ContentKey, _ text: String) -> [UInt8] {
+        var text = text
         let hash = text.withUTF8 { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }
         var bytes = bigEndian(key.high, key.low)
         withUnsafeBytes(of: hash.bigEndian) { bytes.append(contentsOf: $0) }

@@ -66,7 +66,7 @@ private struct SalvageImport {
     mutating func run(_ pages: LedgerPages) throws(LMDBError) {
         try copy([.meta], of: pages)
         // Without the secret, seals and digests cannot be compared any more.
-        let keyed: Set<LedgerTable> = secret == nil ? [] : [.confirmations, .uploads, .parked]
+        let keyed: Set<LedgerTable> = secret == nil ? [] : [.confirmations, .uploads, .parked, .products]
         try copy(keyed.union([.settings, .drops, .sources, .removals]), of: pages)
         if secret != nil { try copy([.digests, .fragments], of: pages) }
     }
@@ -158,7 +158,7 @@ private struct SalvageImport {
                 try removal.store(in: transaction)
                 return true
             }
-        case .confirmations, .sources, .parked, .removals: break
+        case .confirmations, .sources, .parked, .removals, .products: break
         }
         try transaction.put(record.table.table, record.key, record.value)
         return true

@@ -13,7 +13,8 @@ enum LedgerSchema {
     ///   as given by MD5 alone.
     /// - 6: new index of the queue; the number of drops in each state.
     /// - 7: new index of the drops that a start reads; new table of ids to delete on the server, which were settings.
-    static let current: UInt32 = 7
+    /// - 8: drops may hold what a recipe made of them; new table of what recipes made.
+    static let current: UInt32 = 8
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
@@ -36,6 +37,10 @@ enum LedgerSchema {
             // Older versions did not record whether paths wait for other accounts.
             try put([1], setting: LedgerSetting.others, in: transaction)
         },
+        // There is one more state to count.
+        7: { transaction throws(LMDBError) in
+            try StateCounts.count(in: transaction.reading).store(in: transaction)
+        },
     ]
 
     /// Returns the first version with a table.
@@ -45,6 +50,7 @@ enum LedgerSchema {
         case .directories: 5
         case .queue: 6
         case .start, .removals: 7
+        case .products: 8
         default: 1
         }
     }

@@ -8,6 +8,8 @@ public enum LedgerSetting {
     public static let legacyAccount = "account/legacy"
     /// The fingerprint of the rules that rejected files were judged by.
     public static let rules = "intake/rules"
+    /// The fingerprint of the recipes that files were processed by; empty if there were none.
+    public static let recipes = "media/recipes"
     /// The folder of profile pictures; empty if there is none.
     public static let portraitFolder = "portrait/folder"
     /// Present while everything is paused.

@@ -61,6 +61,19 @@ extension RecordEncoder {
         if let duration = facts.duration { append(duration.bitPattern) }
     }
 
+    mutating func append(_ product: Product) {
+        append(product.original)
+        append(product.originalSeal)
+        append(product.recipe)
+        append(optional: product.error)
+        append(UInt8(product.made == nil ? 0 : 1))
+        if let made = product.made {
+            append(made.type)
+            append(made.size)
+            append(made.facts)
+        }
+    }
+
     mutating func append(_ remote: RemoteObject) {
         append(optional: remote.id)
         append(optional: remote.url)
@@ -100,6 +113,14 @@ extension RecordDecoder {
         FileIdentity(
             device: read(UInt64.self), inode: read(UInt64.self), size: read(UInt64.self), modified: read(Int64.self),
             changed: read(Int64.self), born: read(Int64.self))
+    }
+
+    mutating func readProduct() -> Product {
+        let (original, seal, recipe) = (readContentKey(), readSeal(), readText())
+        let error = readOptionalText()
+        let made =
+            readFlag() ? Product.Made(type: readMediaType(), size: read(UInt64.self), facts: readFacts()) : nil
+        return Product(original: original, seal: seal, recipe: recipe, made: made, error: error)
     }
 
     mutating func readMediaType() -> MediaType {

@@ -12,11 +12,21 @@ extension FileEntry {
             fragments: report.fragments.map { Fragments(total: $0.total, finished: $0.finished) },
             progress: report.shownProgress, hashed: report.hashed,
             remote: Remote(protocol: report.remoteProtocol, id: report.remote.id, url: report.remote.url),
+            product: report.shownProduct.map { Product($0, key: report.productKey) },
             deduplicated: report.deduplicated, attempts: report.attempts,
             next_attempt_at: report.nextAttemptAt.map(Timestamp.text), error: report.error.map(Problem.init),
             accepted_at: Timestamp.text(report.acceptedAt), finished_at: report.finishedAt.map(Timestamp.text),
             speed: report.bytesPerSecond, eta: report.secondsLeft, bytes_in_flight: report.bytesInFlight,
             source: report.source, moved_from: report.movedFrom?.description)
+    }
+}
+
+extension FileEntry.Product {
+    fileprivate init(_ product: Product, key: ContentKey?) {
+        self.init(
+            key: key?.description, type: product.made?.type.mime, size: product.made?.size,
+            width: product.made?.facts.width, height: product.made?.facts.height,
+            duration: product.made?.facts.duration, recipe: product.recipe, error: product.error)
     }
 }
 

@@ -19,6 +19,26 @@ package struct FileEntry: Codable, Equatable, Sendable {
         var url: String?
     }
 
+    /// What a recipe made of the file.
+    struct Product: Codable, Equatable, Sendable {
+        /// MD5 of the product; `nil` if none was made.
+        var key: String?
+        /// MIME type.
+        var type: String?
+        /// Size in bytes.
+        var size: UInt64?
+        /// Width in pixels.
+        var width: Int?
+        /// Height in pixels.
+        var height: Int?
+        /// Length of a video in seconds.
+        var duration: Double?
+        /// What was to be done.
+        var recipe: String
+        /// Why no product was made.
+        var error: String?
+    }
+
     /// The reason for the path's state.
     package struct Problem: Codable, Equatable, Sendable {
         /// A short word; see docs/errors.md.
@@ -35,7 +55,7 @@ package struct FileEntry: Codable, Equatable, Sendable {
     package var path: String
     /// The path's bytes in base64, if they are not UTF-8.
     package var path_bytes: String?
-    /// MD5 of the content.
+    /// MD5 of the file's bytes.
     package var key: String?
     /// One of the states of docs/sidecars.md.
     package var state: String
@@ -53,6 +73,8 @@ package struct FileEntry: Codable, Equatable, Sendable {
     package var hashed: UInt64?
     /// The server's id and URL.
     var remote: Remote
+    /// What was uploaded in place of the file's bytes; `nil` if these were.
+    var product: Product?
     /// Whether nothing was sent for this path.
     var deduplicated: Bool
     /// Attempts begun.
@@ -92,6 +114,9 @@ package struct AgentHealth: Codable, Equatable, Sendable {
     /// Number of directories with new files that the agent has not taken yet, because it still works on too many
     /// others. These files are in no other number. `nil` from older agents.
     package var deferred: Int?
+    /// Bytes that need not be sent, because files were made smaller, since the agent started; `nil` if no file is
+    /// processed before its upload, and from older agents.
+    package var saved: UInt64?
     /// Number of paths that are not in a final state.
     package var active: Int
     /// Problems that need a person's attention, one line each; empty if there are none.
@@ -106,8 +131,10 @@ package struct AgentHealth: Codable, Equatable, Sendable {
 
     package init(
         pid: Int32, version: String, uptime: UInt64, paused: Bool, scanned: Bool, active: Int, problems: [String],
-        files: [String: Int]? = nil, token: String? = nil, account: String? = nil, deferred: Int? = nil
+        files: [String: Int]? = nil, token: String? = nil, account: String? = nil, deferred: Int? = nil,
+        saved: UInt64? = nil
     ) {
+        self.saved = saved
         self.pid = pid
         self.version = version
         self.uptime = uptime

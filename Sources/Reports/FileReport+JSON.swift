@@ -3,7 +3,7 @@ import Ledger
 package import UploadCore
 
 extension FileReport {
-    package var knownSize: UInt64? { size }
+    package var knownSize: UInt64? { sentSize }
 
     /// Writes `id`, the sidecar's members, `source` if the file belongs to one, and `moved_from` if the file was moved.
     package func writeAnswer(into text: inout JSONText) {
@@ -79,9 +79,24 @@ extension FileReport {
             text.member("id", remote.id)
             text.member("url", remote.url)
         }
+        writeProduct(into: &text)
         text.member("deduplicated", deduplicated)
         text.member("attempts", attempts)
         writeTimes(into: &text)
+    }
+
+    private func writeProduct(into text: inout JSONText) {
+        guard let product = shownProduct else { return text.null("product") }
+        text.nested("product") { text in
+            text.member("key", productKey?.description)
+            text.member("type", product.made?.type.mime)
+            text.member("size", product.made?.size)
+            text.member("width", product.made?.facts.width)
+            text.member("height", product.made?.facts.height)
+            text.member("duration", product.made?.facts.duration)
+            text.member("recipe", product.recipe)
+            text.member("error", product.error)
+        }
     }
 
     private func writeTimes(into text: inout JSONText) {

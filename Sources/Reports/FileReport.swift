@@ -32,8 +32,13 @@ package struct FileReport: Equatable, Sendable {
     package var facts = MediaFacts()
     /// The upload's fragments; `nil` while the content is unknown.
     package var fragments: Fragments?
-    /// Share of the bytes that the server acknowledged, 0…1; 1 only when done.
+    /// Share of the bytes that the server acknowledged, 0…1; 1 only when done. While `processing`, the finished share of
+    /// the product.
     package var progress: Double
+    /// What a recipe made of the file; `nil` if no recipe applies.
+    package var product: Product?
+    /// The key of the product; `nil` if there is none.
+    package var productKey: ContentKey?
     /// Bytes hashed so far, while a large file is being hashed.
     package var hashed: UInt64?
     /// Protocol in use: `filesection`, `tus` or `s3`.
@@ -66,10 +71,16 @@ package struct FileReport: Equatable, Sendable {
     /// what the server acknowledged. Control interface only.
     package var bytesInFlight: UInt64?
 
+    /// The product, or why there is none; `nil` if the file's own bytes are uploaded as they should be.
+    var shownProduct: Product? { product?.made == nil && product?.error == nil ? nil : product }
+
+    /// Size in bytes of what is uploaded; `nil` if the file could not be examined.
+    package var sentSize: UInt64? { product?.made?.size ?? size }
+
     /// Share of the bytes that the peer has, including fragments in flight; 0…1.
     package var shareOnItsWay: Double {
-        guard let bytesInFlight, let size, size > 0 else { return progress }
-        return min(progress + Double(bytesInFlight) / Double(size), 1)
+        guard let bytesInFlight, let sentSize, sentSize > 0 else { return progress }
+        return min(progress + Double(bytesInFlight) / Double(sentSize), 1)
     }
 
     /// Creates the report of a path that was only seen so far.

@@ -20,8 +20,8 @@ extension SourceReport {
         pendingChanges = machine.pendingChanges
         finishedAt = record.finishedAt
         self.files = files
-        size = files.reduce(0) { $0 + ($1.size ?? 0) }
-        let sent = files.reduce(0) { $0 + $1.progress * Double($1.size ?? 0) }
+        size = files.reduce(0) { $0 + ($1.sentSize ?? 0) }
+        let sent = files.reduce(0) { $0 + ($1.state == .processing ? 0 : $1.progress * Double($1.sentSize ?? 0)) }
         progress = size > 0 ? min(sent / Double(size), 1) : 0
         switch record.stage {
         case .draft: break
@@ -49,7 +49,8 @@ extension SourceReport {
         if record.isPaused {
             state = .file(.paused)
         } else if case .collecting = record.stage {
-            state = .file(files.contains { $0.state == .hashing } ? .hashing : .settling)
+            let early: [FileState] = [.processing, .hashing]
+            state = .file(early.first { state in files.contains { $0.state == state } } ?? .settling)
         } else if case .committing = record.stage {
             state = .file(.verifying)
         } else {
@@ -59,7 +60,9 @@ extension SourceReport {
 
     /// Sets the state of the source to the most significant state among its files.
     private mutating func describeFiles() {
-        let order: [FileState] = [.uploading, .hashing, .settling, .signedOut, .waiting, .queued, .verifying, .paused]
+        let order: [FileState] = [
+            .uploading, .processing, .hashing, .settling, .signedOut, .waiting, .queued, .verifying, .paused,
+        ]
         let state = order.first { state in files.contains { $0.state == state } } ?? .verifying
         self.state = .file(state)
         guard state == .waiting || state == .signedOut else { return }

@@ -23,7 +23,7 @@ package struct StatusLine: Sendable {
 
     /// Active states first, then waiting states, then failed.
     private static let order: [FileState] = [
-        .uploading, .verifying, .hashing, .settling, .queued, .waiting, .paused, .signedOut, .failed,
+        .uploading, .verifying, .processing, .hashing, .settling, .queued, .waiting, .paused, .signedOut, .failed,
     ]
 
     /// For example `3 uploading, 12 waiting; 2.1 MB/s`, or the first problem.

@@ -41,5 +41,6 @@ enum Catalogue {
         PowerCuts(),
         DamagedState(),
         RandomLife(),
+        ProductKills(),
     ]
 }

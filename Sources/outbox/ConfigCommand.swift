@@ -35,7 +35,7 @@ struct ConfigCheckCommand: ParsableCommand {
         } catch {
             throw CommandFailure.configuration(error, all: true)
         }
-        if let refusal = effective.configuration.startRefusal() {
+        if let refusal = effective.configuration.nestingRefusal() {
             throw CommandFailure.agent(.configuration(refusal))
         }
         if json { return try Output.standard.write(json: effective) }

@@ -12,6 +12,8 @@ struct Snapshot {
     let problems: [String]
     /// Number of directories with new files that the agent has not taken yet.
     var deferred = 0
+    /// Bytes that need not be sent, because files were made smaller.
+    var saved: UInt64 = 0
     /// The files, ordered by path.
     var files: [FileEntry]
     /// Every source, ordered by directory.
@@ -45,13 +47,14 @@ struct Snapshot {
             var finder = TargetFinder(link)
             let (files, sources) = try await finder.entries(named: words)
             return Snapshot(
-                isRunning: true, problems: health.problems, deferred: deferred, files: files, sources: sources
+                isRunning: true, problems: health.problems, deferred: deferred, saved: health.saved ?? 0, files: files,
+                sources: sources
             ).cut(atMost: limit)
         }
         let list: EntryList<FileEntry> = try await link.client.entries(ListQuery(atMost: limit))
         return Snapshot(
-            isRunning: true, problems: health.problems, deferred: deferred, files: list.entries,
-            sources: try await link.client.sources(), counts: list.counts)
+            isRunning: true, problems: health.problems, deferred: deferred, saved: health.saved ?? 0,
+            files: list.entries, sources: try await link.client.sources(), counts: list.counts)
     }
 
     /// Returns the files and sources that words name, ordered by path. A source includes its files.
@@ -92,7 +95,8 @@ struct Snapshot {
     var report: StatusReport {
         StatusReport(
             running: isRunning, problems: problems, files: files, sources: sources,
-            summary: FilesSummary(files, counts: counts).counts, deferred: deferred)
+            summary: FilesSummary(files, counts: counts).counts, deferred: deferred,
+            saved: saved)
     }
 }
 
@@ -106,4 +110,6 @@ struct StatusReport: Encodable, Equatable {
     let summary: [String: Int]
     /// Number of directories with new files that the agent has not taken yet; these are not in `summary`.
     let deferred: Int
+    /// Bytes that need not be sent, because files were made smaller, since the agent started.
+    let saved: UInt64
 }

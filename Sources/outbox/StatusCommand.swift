@@ -67,7 +67,8 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if selection.leftOut > 0 { lines.append("(\(selection.leftOut) more finished; --all shows them)") }
         let summary = FilesSummary(
-            part.files, sources: part.sources, counts: part.counts, deferred: names.isEmpty ? part.deferred : 0)
+            part.files, sources: part.sources, counts: part.counts, deferred: names.isEmpty ? part.deferred : 0,
+            saved: part.saved)
         try Output.standard.write(lines: lines + [summary.line(look)])
     }
 

@@ -62,7 +62,8 @@ struct StatusWatch {
         if news.uncounted > 0 { ended.append("and \(news.uncounted) more finished") }
         let active = postFollower.mirror.active
         let summary = FilesSummary(
-            files, sources: active, counts: fileFollower.counts, deferred: health.deferred ?? 0)
+            files, sources: active, counts: fileFollower.counts, deferred: health.deferred ?? 0,
+            saved: health.saved ?? 0)
         try show(files, active, ended: ended, problems: health.problems, summary: summary)
     }
 

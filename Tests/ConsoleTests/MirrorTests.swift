@@ -60,6 +60,6 @@ struct MirrorTests {
     @Test("the requested states are those that are not final")
     func states() {
         #expect(Mirror<FileEntry>.activeStates.allSatisfy { !$0.isFinal })
-        #expect(Mirror<FileEntry>.activeStates.count == 8)
+        #expect(Mirror<FileEntry>.activeStates.count == 9)
     }
 }

@@ -151,7 +151,7 @@ struct StatusTests {
         #expect(summary.line(.plain) == "2 uploading, 1 queued, 1 done, 1 odd-state — 100 kB/s, 1 min left")
         #expect(summary.counts["uploading"] == 2)
         #expect(summary.counts["failed"] == 0)
-        #expect(summary.counts.count == 13)
+        #expect(summary.counts.count == 14)
     }
 
     @Test("the summary counts files that are not listed, and then does not guess the remaining time")

@@ -62,20 +62,18 @@ struct DoctorReportTests {
         #expect(findings?[1]["remedy"] is NSNull)
     }
 
-    @Test func `what the configuration asks for in vain is said, and a refusal stops uploads`() {
-        var facts = ConfigurationFacts(file: "/a.toml", warnings: [], withoutEffect: [], refusal: nil)
+    @Test func `a warning does not stop uploads, a refusal does`() {
+        var facts = ConfigurationFacts(file: "/a.toml", warnings: [], refusal: nil)
         #expect(facts.findings.map(\.level) == [.ok])
-        facts.withoutEffect = ["x: not built"]
         facts.warnings = ["OUTBOX_UPLAOD is no key"]
-        #expect(facts.findings.map(\.level) == [.warning, .note])
-        facts.refusal = "s3 is not built"
+        #expect(facts.findings.map(\.level) == [.warning])
+        facts.refusal = "the outbox lies inside state"
         #expect(facts.findings.first?.level == .stop)
     }
 
     @Test func `a configuration of one's own that the working directory shadows is a warning`() {
         let facts = ConfigurationFacts(
-            file: "/work/agent.toml", warnings: [], shadowed: "/home/a/.config/outbox/agent.toml", withoutEffect: [],
-            refusal: nil)
+            file: "/work/agent.toml", warnings: [], shadowed: "/home/a/.config/outbox/agent.toml", refusal: nil)
         #expect(facts.findings.map(\.level) == [.warning])
         #expect(facts.findings[0].message.contains("/home/a/.config/outbox/agent.toml"))
         #expect(facts.findings[0].remedy?.contains("--config") == true)

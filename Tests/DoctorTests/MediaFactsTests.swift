@@ -3,6 +3,7 @@ import Foundation
 import Processes
 import TestSupport
 import Testing
+import UploadCore
 
 @testable import Doctor
 
@@ -12,9 +13,27 @@ struct MediaFactsTests {
 
     private func tools(
         worker: MediaToolsFacts.Worker = .works(library: "libvips 8.14.1"),
-        ffprobe: MediaToolsFacts.Tool = .works(version: "5.1"), ffmpeg: MediaToolsFacts.Tool = .works(version: "5.1")
+        ffprobe: MediaToolsFacts.Tool = .works(version: "5.1"), ffmpeg: MediaToolsFacts.Tool = .works(version: "5.1"),
+        exiftool: MediaToolsFacts.Tool = .works(version: "12.57"), recipes: Recipes = Recipes()
     ) -> [Finding] {
-        MediaToolsFacts(worker: worker, ffprobe: ffprobe, ffmpeg: ffmpeg).findings
+        MediaToolsFacts(worker: worker, ffprobe: ffprobe, ffmpeg: ffmpeg, exiftool: exiftool, recipes: recipes)
+            .findings
+    }
+
+    @Test func `a program that the configuration needs is missed loudly`() {
+        let strip = Recipes(stripsLocation: true)
+        #expect(tools(recipes: strip).map(\.level) == [.ok, .ok, .ok])
+        for exiftool in [MediaToolsFacts.Tool.missing, .broken("status 2")] {
+            let finding = tools(exiftool: exiftool, recipes: strip)[2]
+            #expect(finding.level == .stop)
+            #expect(finding.remedy?.contains("libimage-exiftool-perl") == true)
+            #expect(tools(exiftool: exiftool).count == 2)
+        }
+        let smaller = Recipes(
+            pictures: .jpeg(quality: 85, maximumSide: 0), videos: .mp4(height: 480, quality: 23))
+        #expect(tools(recipes: smaller).count == 2)
+        let findings = tools(worker: .withoutLibrary, ffmpeg: .missing, recipes: smaller).dropFirst(2)
+        #expect(findings.map(\.level) == [.warning, .warning])
     }
 
     // MARK: Tools
@@ -51,6 +70,8 @@ struct MediaFactsTests {
         #expect(
             MediaToolsFacts.library(in: .init(status: 0, output: "outbox-media, libvips 8.14.1\n")) == "libvips 8.14.1")
         #expect(MediaToolsFacts.library(in: .init(status: 0, output: "hello\n")) == nil)
+        #expect(MediaToolsFacts.exiftool(.init(status: 0, output: "12.57\n")) == .works(version: "12.57"))
+        #expect(MediaToolsFacts.exiftool(.init(status: 2, output: "")) == .broken("status 2"))
     }
 
     @Test func `programs are run: none, one that fails, one that works`() async throws {
@@ -60,20 +81,21 @@ struct MediaFactsTests {
             try Scratch.write("#!/bin/sh\n\(text)\n", to: directory.path(name))
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path(name))
         }
-        var facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(120))
+        var facts = await MediaToolsFacts.probe(environment: environment, recipes: Recipes(), limit: .seconds(120))
         #expect(facts.worker == .missing(path: directory.path("outbox-media")))
         #expect(facts.ffprobe == .missing)
         try program("ffprobe", "exit 3")
         try program("ffmpeg", "echo ffmpeg version 9.9 Copyright")
         try program("outbox-media", "echo outbox-media, without libvips")
-        facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(120))
+        facts = await MediaToolsFacts.probe(environment: environment, recipes: Recipes(), limit: .seconds(120))
         #expect(
             facts
                 == MediaToolsFacts(
-                    worker: .withoutLibrary, ffprobe: .broken("status 3"), ffmpeg: .works(version: "9.9")))
+                    worker: .withoutLibrary, ffprobe: .broken("status 3"), ffmpeg: .works(version: "9.9"),
+                    exiftool: .missing, recipes: Recipes()))
         // A worker that reports libvips but fails to draw.
         try program("outbox-media", "case $1 in --version) echo outbox-media, libvips 8;; *) exit 1;; esac")
-        facts = await MediaToolsFacts.probe(environment: environment, limit: .seconds(120))
+        facts = await MediaToolsFacts.probe(environment: environment, recipes: Recipes(), limit: .seconds(120))
         guard case .broken = facts.worker else {
             Issue.record("\(facts.worker)")
             return

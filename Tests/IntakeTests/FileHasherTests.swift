@@ -132,7 +132,7 @@ struct FileHasherTests {
 
     private func code(of result: HashFinding) -> String? {
         switch result {
-        case .rejected(_, _, let error), .unreadable(let error): error.code
+        case .rejected(_, _, let error), .failed(_, _, _, let error), .unreadable(let error): error.code
         case .content, .changed, .missing: nil
         }
     }

@@ -156,4 +156,15 @@ struct LedgerTests {
         #expect(try Set(ledger.removals(for: sampleScope)) == [long, part])
         #expect(try ledger.removals(for: other) == [short])
     }
+
+    @Test func productsAreFoundByOriginalAndRecipe() async throws {
+        let (small, none) = (sampleProduct(), sampleProduct("strip location", made: false))
+        await ledger.commit([.product(small), .product(none)])
+        let original = small.product.original
+        #expect(try ledger.product(of: original, recipe: "jpeg quality=85") == small)
+        #expect(try ledger.product(of: original, recipe: "strip location") == none)
+        #expect(try ledger.product(of: original, recipe: "jpeg quality=80") == nil)
+        #expect(try ledger.products(of: original) == [sampleKey])
+        #expect(try ledger.products(of: sampleKey) == [])
+    }
 }

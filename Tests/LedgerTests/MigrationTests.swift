@@ -11,7 +11,7 @@ struct MigrationTests {
     private let secret = (0..<192).map { UInt8($0) }
     /// The tables that version 3 lacks.
     private static let tablesSinceFour: Set<LedgerTable> = [
-        .sources, .parked, .directories, .queue, .start, .removals,
+        .sources, .parked, .directories, .queue, .start, .removals, .products,
     ]
 
     init() throws {
@@ -80,7 +80,7 @@ struct MigrationTests {
     /// Version 5: there is no queue, and no index for the start.
     private func writeVersionFive(
         _ drops: [DropRecord], _ uploads: [UploadRecord],
-        leavingOut missing: Set<LedgerTable> = [.queue, .start, .removals]
+        leavingOut missing: Set<LedgerTable> = [.queue, .start, .removals, .products]
     ) throws {
         let tables = LedgerTable.allCases.map { missing.contains($0) ? LedgerTable.meta.rawValue : $0.rawValue }
         let environment = try Environment(path: directory.path("ledger.lmdb"), tables: tables, mapSize: 64 << 20)
@@ -104,7 +104,8 @@ struct MigrationTests {
     }
 
     /// A migration that ends before its commit leaves the tables, without entries.
-    @Test(arguments: [[LedgerTable.queue, .start, .removals], []]) func aLedgerOfVersionFiveGetsAQueueAndCounts(
+    @Test(arguments: [[LedgerTable.queue, .start, .removals, .products], []])
+    func aLedgerOfVersionFiveGetsAQueueAndCounts(
         without missing: [LedgerTable]
     ) async throws {
         let orders: [Int64] = [7, -3, .max, 0, .min]
@@ -191,11 +192,11 @@ struct MigrationTests {
         #expect(try allParked(in: again) == [ParkedUpload(upload: sampleUpload(), pages: [])])
     }
 
-    @Test(arguments: [LedgerTable.sources, .parked, .directories, .queue, .start, .removals])
+    @Test(arguments: [LedgerTable.sources, .parked, .directories, .queue, .start, .removals, .products])
     func aTableThatThePresentVersionHasMustBeThere(
         table: LedgerTable
     ) throws {
-        try writeVersionThree(try sample(), as: 7, leavingOut: [table])
+        try writeVersionThree(try sample(), as: 8, leavingOut: [table])
         #expect(
             try LedgerFile(directory: directory.path).inspect() == .damaged("table \(table.rawValue) is missing"))
     }
@@ -221,7 +222,7 @@ struct MigrationTests {
         let stored = try environment.read { transaction throws(LMDBError) in
             try LedgerSchema.value(LedgerSchema.versionKey, in: transaction)
         }
-        #expect(try stored?.get() == [7, 0, 0, 0])
+        #expect(try stored?.get() == [8, 0, 0, 0])
     }
 
     @Test func anOlderLedgerFindsItsDropsByTheirDirectories() throws {
@@ -244,7 +245,7 @@ struct MigrationTests {
 
     /// Version 6: ids to delete on the server are settings.
     private func writeVersionSix() throws {
-        try writeVersionThree(try sample(), as: 6, leavingOut: [.start, .removals])
+        try writeVersionThree(try sample(), as: 6, leavingOut: [.start, .removals, .products])
         let environment = try Environment(
             path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
         let scopes = ["8": sampleScope.description, "a/b c": sampleScope.description, "9": "filesection http://b ben"]
@@ -294,7 +295,7 @@ struct MigrationTests {
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 9, supported: 7)) {
+        #expect(throws: LedgerError.newerSchema(found: 9, supported: 8)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

@@ -41,6 +41,12 @@ struct RecordTests {
         try expectRoundTrip(MetaRecord(value: []))
         try expectRoundTrip(fullSource())
         try expectRoundTrip(sampleParked())
+        for made in [true, false] {
+            try expectRoundTrip(sampleProduct(made: made))
+            var drop = try fullDrop(path("a/b.jpg"))
+            drop.product = sampleProduct(made: made).product
+            try expectRoundTrip(drop)
+        }
     }
 
     @Test(arguments: FileState.allCases) func aDropWithNothingKnownComesBackInEveryState(state: FileState) throws {

@@ -36,6 +36,18 @@ func fullDrop(_ path: RelativePath, state: FileState = .done) -> DropRecord {
     return drop
 }
 
+/// What a recipe made of a content.
+func sampleProduct(_ recipe: String = "jpeg quality=85", made: Bool = true) -> ProductRecord {
+    let original = DropContent(key: ContentKey(high: 7, low: 8), seal: ContentSeal(size: 9_000_000, digest: 43))
+    let product = Product(
+        original: original, recipe: recipe,
+        made: made
+            ? .init(type: MediaType(kind: .image, mime: "image/jpeg"), size: 5_000_000, facts: MediaFacts(width: 4))
+            : nil,
+        error: made ? nil : "damaged")
+    return ProductRecord(product: product, content: made ? DropContent(key: sampleKey, seal: sampleSeal) : nil)
+}
+
 func sampleUpload() -> UploadRecord {
     var upload = UploadRecord(
         key: sampleKey, seal: sampleSeal, plan: FragmentPlan(size: 5_000_000), scope: sampleScope, order: -3)

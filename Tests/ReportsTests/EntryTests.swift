@@ -23,6 +23,12 @@ struct EntryTests {
         report.progress = 0.33339
         report.hashed = 1000
         report.remote = RemoteObject(id: "43", url: "https://example.org/43")
+        report.product = Product(
+            original: DropContent(key: ContentKey(high: 1, low: 1), seal: ContentSeal(size: 4_834_205, digest: 1)),
+            recipe: "jpeg quality=85",
+            made: .init(type: .other, size: 1_000_000, facts: MediaFacts(width: 640, height: 480, duration: 1)),
+            error: "none")
+        report.productKey = ContentKey(high: 1, low: 2)
         report.deduplicated = true
         report.attempts = 2
         report.nextAttemptAt = time
@@ -43,7 +49,7 @@ struct EntryTests {
         #expect(try read(report, as: FileEntry.self) == entry)
         // Catch a member missing from both conversions.
         let members = Mirror(reflecting: entry).children
-        #expect(members.count == 23)
+        #expect(members.count == 24)
         for case (let name?, let value) in members where name != "path_bytes" {
             #expect(
                 Mirror(reflecting: value).displayStyle != .optional || !Mirror(reflecting: value).children.isEmpty,

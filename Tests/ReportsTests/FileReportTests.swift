@@ -36,6 +36,7 @@ struct FileReportTests {
                   "progress": 0.3,
                   "hashed": null,
                   "remote": {"protocol": "filesection", "id": "43", "url": null},
+                  "product": null,
                   "deduplicated": false,
                   "attempts": 1,
                   "next_attempt_at": null,
@@ -148,7 +149,8 @@ struct FileReportTests {
                 "version", "path", "key", "state", "kind", "type", "size", "width", "height", "duration", "fragments",
                 "progress", "hashed", "remote",
             ] + inner + [
-                "deduplicated", "attempts", "next_attempt_at", "error", "accepted_at", "started_at", "finished_at",
+                "product", "deduplicated", "attempts", "next_attempt_at", "error", "accepted_at", "started_at",
+                "finished_at",
                 "updated_at",
             ]
         #expect(members(report) == ["id"] + sidecar + ["speed", "eta", "bytes_in_flight"])

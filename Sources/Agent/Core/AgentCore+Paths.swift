@@ -49,7 +49,9 @@ extension AgentCore {
             tellPost(of: path)
         case .settle(let path): decision.perform(.settle(path))
         case .hash(let path, let identity, let job): decision.perform(.hash(path, identity, job: job))
-        case .releaseContent(let key): decision.performOnceDurable(.releaseThumbnail(key))
+        case .releaseContent(let key):
+            decision.performOnceDurable(.releaseThumbnail(key))
+            decision.performOnceDurable(.releaseProduct(key))
         case .examine(let path): decision.perform(.examine(path))
         case .learned(let key, let facts, let isExamined): learn(facts, of: key, isAll: isExamined)
         case .postLost(let record): if !posts.isEmpty { tellPosts(.lost(record)) }

@@ -58,6 +58,7 @@ struct AgentCore: Sendable {
     private(set) var boxedMachine: Boxed<UploadMachine>
     private(set) var boxedParked = Boxed(ParkedUploads())
     private(set) var boxedUnsaved = Boxed(Unsaved())
+    private var boxedProducts: Boxed<ProductQueue>
     var outbox = KnownOutbox()
     /// Whether a path was forgotten since the last full scan.
     private var hasForgotten = false
@@ -69,7 +70,11 @@ struct AgentCore: Sendable {
     private(set) var now = Now(monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(milliseconds: 0))
 
     /// Creates a core without paths, posts and uploads.
-    init(_ sources: Sources, rules: PathBook.Rules, machine: UploadMachine) {
+    init(
+        _ sources: Sources, rules: PathBook.Rules, machine: UploadMachine,
+        products: ProductQueue.Limits = ProductQueue.Limits()
+    ) {
+        boxedProducts = Boxed(ProductQueue(limits: products))
         boxedSources = Boxed(sources)
         boxedMachine = Boxed(machine)
         boxedBook = Boxed(PathBook(rules: rules))
@@ -101,6 +106,12 @@ struct AgentCore: Sendable {
         _modify { yield &boxedParked.value }
     }
 
+    /// Files that are processed before their upload.
+    var products: ProductQueue {
+        _read { yield boxedProducts.value }
+        _modify { yield &boxedProducts.value }
+    }
+
     /// Changes whose commits are not durable yet.
     private(set) var unsaved: Unsaved {
         _read { yield boxedUnsaved.value }
@@ -119,7 +130,7 @@ struct AgentCore: Sendable {
         return decision
     }
 
-    private mutating func take(_ event: AgentEvent) {
+    mutating func take(_ event: AgentEvent) {
         switch event {
         case .path(let event): take(event)
         case .posts(let event): decision.refusal = tellPosts(event)
@@ -128,6 +139,8 @@ struct AgentCore: Sendable {
             take(.path(.tick))
             take(.posts(.tick))
             take(.uploads([.tick]))
+            take(.products(.tick))
+        case .products(let event): handle(event)
         case .tellPost(let path): tellPost(of: path)
         case .progressed(let directories): for path in directories { posts.noteProgress(of: path, now: now.monotonic) }
         case .allProgressed: _ = posts.noteProgressOfAll(now: now.monotonic)
@@ -170,10 +183,14 @@ struct AgentCore: Sendable {
 
     /// When the next `tick` is due.
     func nextDeadline(after now: MonotonicTime) -> MonotonicTime? {
-        [machine.nextDeadline(after: now), book.nextDeadline, posts.nextDeadline].compactMap(\.self).min()
+        [machine.nextDeadline(after: now), book.nextDeadline, posts.nextDeadline, products.nextDeadline].compactMap(
+            \.self
+        ).min()
     }
 
     private mutating func take(_ event: PathEvent) {
+        if divert(event) { return }
+        defer { releaseWaiters(after: event) }
         switch event {
         // The watch may not have reported a post yet that must hold the file before the file is sent.
         case .hashed(let path, _, _, .content) where !book.isPortrait(path): tellPosts(.expected(path))

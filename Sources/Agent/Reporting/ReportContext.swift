@@ -11,7 +11,9 @@ struct ReportContext: Sendable {
         var report = FileReport(
             path: record.path, state: record.state, remoteProtocol: remoteProtocol, acceptedAt: record.acceptedAt,
             updatedAt: now)
-        report.key = record.key
+        report.key = record.originalKey
+        report.product = record.product
+        if record.product?.made != nil { report.productKey = record.key }
         report.type = record.type
         report.size = record.identity?.size
         report.facts = record.facts ?? MediaFacts()
@@ -21,7 +23,7 @@ struct ReportContext: Sendable {
         report.startedAt = record.startedAt
         report.finishedAt = record.finishedAt
         if case .moved(let old) = record.disposal { report.movedFrom = old }
-        if record.state == .done, let size = report.size {
+        if record.state == .done, let size = report.sentSize {
             let count = FragmentPlan(size: size).count
             report.fragments = .init(total: count, finished: count)
             report.progress = 1
@@ -35,7 +37,7 @@ struct ReportContext: Sendable {
         report.state = backlog.state
         report.nextAttemptAt = backlog.nextAttemptAt
         report.error = backlog.error
-        report.fragments = .init(total: FragmentPlan(size: report.size ?? 0).count, finished: 0)
+        report.fragments = .init(total: FragmentPlan(size: report.sentSize ?? 0).count, finished: 0)
         report.progress = 0
     }
 }

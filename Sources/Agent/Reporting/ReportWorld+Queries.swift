@@ -60,11 +60,12 @@ extension ReportWorld {
         }
     }
 
-    /// Returns the records of the files with a content, in no particular order.
+    /// Returns the records of the files with a content, or with a product of it, in no particular order.
     private func records(of key: ContentKey) -> [DropRecord] {
-        let stored = (try? paths.stored.records(of: key)) ?? []
-        let all = Set(book.drops.values.filter { $0.key == key }.map(\.path)).union(stored.map(\.path))
-        return all.compactMap(record).filter { $0.key == key && !$0.isTrace }
+        let products = (try? paths.ledger.products(of: key)) ?? []
+        let stored = ([key] + products).flatMap { (try? paths.stored.records(of: $0)) ?? [] }
+        let all = Set(book.drops.values.filter { $0.originalKey == key }.map(\.path)).union(stored.map(\.path))
+        return all.compactMap(record).filter { $0.originalKey == key && !$0.isTrace }
     }
 
     // MARK: Reports

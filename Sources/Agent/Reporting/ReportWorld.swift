@@ -38,7 +38,8 @@ struct ReportWorld: Sendable {
     private func describeProgress(of record: DropRecord, in report: inout FileReport) {
         if record.key != nil, book.ownership.isParked(record.account) {
             describeParked(record, in: &report)
-        } else if record.state == .settling || record.state == .hashing {
+        } else if record.state == .settling || record.state == .hashing || record.state == .processing {
+            if record.state == .processing { report.progress = book.shareProcessed(of: record.path) ?? 0 }
             if book.isPaused(record) { report.state = .paused }
             if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
         } else if let portrait = portraits[record.path] {
@@ -68,7 +69,7 @@ extension FileReport {
     fileprivate mutating func describe(_ view: UploadView) {
         state = view.state
         fragments = .init(view.fragments)
-        if let size, size > 0 { progress = min(Double(view.acknowledgedBytes) / Double(size), 1) }
+        if let size = sentSize, size > 0 { progress = min(Double(view.acknowledgedBytes) / Double(size), 1) }
         remote.id = view.remoteID
         attempts = view.attempts
         nextAttemptAt = view.nextAttemptAt

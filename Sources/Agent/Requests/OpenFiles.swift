@@ -1,5 +1,6 @@
 import Intake
 import LinuxSystem
+import MediaTools
 import SystemPackage
 import UploadCore
 
@@ -12,9 +13,14 @@ struct OpenFiles: Sendable {
     }
 
     private let files: OutboxFiles
+    private let products: ContentFolder?
     private var open: [ContentKey: Source] = [:]
 
-    init(files: OutboxFiles) { self.files = files }
+    /// - Parameter products: what is uploaded in place of files; `nil` if no type of file has a recipe.
+    init(files: OutboxFiles, products: ContentFolder? = nil) {
+        self.files = files
+        self.products = products
+    }
 
     func isOpen(_ key: ContentKey) -> Bool { open[key] != nil }
 
@@ -31,7 +37,7 @@ struct OpenFiles: Sendable {
         var problem: SourceProblem?
         for path in uploads.machine.waiters(of: key).sorted() {
             do throws(SourceProblem) {
-                let source = try openSource(path, uploads.active[path]?.identity)
+                let source = try openSource(path, uploads.active[path])
                 open[key] = source
                 return source
             } catch {
@@ -43,14 +49,19 @@ struct OpenFiles: Sendable {
         throw problem ?? SourceProblem(path: .root, kind: .missing)
     }
 
-    private func openSource(_ path: RelativePath, _ known: FileIdentity?) throws(SourceProblem) -> Source {
+    private func openSource(_ path: RelativePath, _ record: DropRecord?) throws(SourceProblem) -> Source {
+        if let record, let key = record.key, record.product?.made != nil {
+            // Without its product, the file is hashed and processed again.
+            guard let file = products?.open(key) else { throw SourceProblem(path: path, kind: .changed) }
+            return Source(path: path, file: file)
+        }
         let opened: (file: SharedDescriptor, status: FileStatus)
         do throws(Errno) {
             opened = try files.open(path)
         } catch {
             throw SourceProblem(path: path, kind: Self.kind(of: error, path))
         }
-        guard let known, known.isSameFile(as: FileIdentity(opened.status)) else {
+        guard let known = record?.identity, known.isSameFile(as: FileIdentity(opened.status)) else {
             throw SourceProblem(path: path, kind: .changed)
         }
         return Source(path: path, file: opened.file)

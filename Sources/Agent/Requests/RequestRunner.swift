@@ -2,6 +2,7 @@ import AgentSupport
 import Digests
 import Intake
 import Ledger
+import MediaTools
 import Remotes
 import UploadCore
 
@@ -28,6 +29,8 @@ final class RequestRunner {
         var sources: (any SourceRemote)?
         var files: OutboxFiles
         var ledger: Ledger
+        /// The stored products; `nil` if no type of file has a recipe.
+        var products: ContentFolder?
         var secret: DigestSecret
         var clock: any Clocks
     }
@@ -42,7 +45,7 @@ final class RequestRunner {
     init(_ parts: Parts, report: @escaping @Sendable (News) -> Void) {
         self.parts = parts
         self.report = report
-        openFiles = OpenFiles(files: parts.files)
+        openFiles = OpenFiles(files: parts.files, products: parts.products)
     }
 
     /// The number of requests in progress.

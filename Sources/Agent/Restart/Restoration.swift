@@ -22,6 +22,10 @@ struct Restoration {
     private let logged: [ContentKey: [AcknowledgementLog.Entry]]
     /// The uploads that the machine must hold: nothing else would report that a path is paused.
     private var held: Set<ContentKey> = []
+    /// The paths whose recipe changed. The bytes of their uploads must not be sent any more.
+    private var outdated: [DropRecord] = []
+    /// The contents of these paths.
+    private var dropped: Set<ContentKey> = []
     /// The paths without an upload for this server and account.
     private var orphans: [ContentKey: [DropRecord]] = [:]
 
@@ -90,9 +94,17 @@ struct Restoration {
             if isOrphan(key, stored) { return orphans[key, default: []].append(record) }
             if waiter.paused || core.posts.holds(record) { held.insert(key) }
         case .parked(let account): core.parked.add(record, of: account)
+        // A published post stays as it is until the user submits it again.
+        case .forgotten where !isOtherServer && isPublished(record): break
         case .forgotten: writes.append(.forgetDrop(record.path))
+        case .startsOver: outdated.append(record)
         case .underWay, .ended: break
         }
+    }
+
+    /// Whether a post holds a file that the server confirmed.
+    private func isPublished(_ record: DropRecord) -> Bool {
+        record.state == .done && core.posts.directories.contains { record.path.isWithin($0) }
     }
 
     /// Whether this server and account have no upload of a content. False if the ledger can't be read.
@@ -111,7 +123,8 @@ struct Restoration {
                 return true
             }
         }
-        for key in held.union(logged.keys).sorted() { try hold(key) }
+        dropped = try dropOutdated()
+        for key in held.union(logged.keys).subtracting(dropped).sorted() { try hold(key) }
         try sources.ledger.forEachParked { record, acknowledged, receipts in
             restoreParked(record, acknowledged, receipts)
             return true
@@ -121,6 +134,25 @@ struct Restoration {
             core.machine.restoreBacklog(from: places.first, to: places.last)
         }
         core.machine.restoreRemovals(try sources.ledger.removals(for: sources.scope))
+    }
+
+    /// Forgets the uploads of paths whose recipe changed, and has the server delete what it has of them.
+    ///
+    /// - Returns: the contents of these uploads.
+    private mutating func dropOutdated() throws(LedgerError) -> Set<ContentKey> {
+        let keys = Set(outdated.compactMap(\.key))
+        for key in keys.sorted() {
+            guard let upload = try core.stored.upload(of: key) else { continue }
+            writes.append(.forgetUpload(key))
+            if let handle = upload.handle { remove(handle, upload.scope) }
+        }
+        return keys
+    }
+
+    /// Has the server delete an upload.
+    private mutating func remove(_ handle: RemoteHandle, _ scope: RemoteScope) {
+        writes.append(.removal(handle, scope))
+        core.machine.restoreRemovals([handle])
     }
 
     /// Has the machine hold an upload, with the acknowledgements that the ledger lacks.
@@ -179,15 +211,17 @@ struct Restoration {
 
     /// Keeps an upload parked, unless no path waits for it.
     private mutating func keepParked(_ record: UploadRecord, _ acknowledged: FragmentSet) {
-        if !core.parked.add(ParkedUploads.Entry(record: record, acknowledged: acknowledged)) {
-            writes.append(.forgetParked(record.key, record.scope))
+        if core.parked.add(ParkedUploads.Entry(record: record, acknowledged: acknowledged)) { return }
+        writes.append(.forgetParked(record.key, record.scope))
+        if dropped.contains(record.key), record.scope == sources.scope, let handle = record.handle {
+            remove(handle, record.scope)
         }
     }
 
     /// Queues paths without an upload for this server and account for a new hash.
     private mutating func startOver() {
-        let records = orphans.values.flatMap(\.self)
-        orphans = [:]
+        let records = outdated + orphans.values.flatMap(\.self)
+        (outdated, orphans) = ([], [:])
         for case .write(let write) in core.book.startOver(records, now: now, facts: core.paths) { writes.append(write) }
     }
 

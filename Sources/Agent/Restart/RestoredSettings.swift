@@ -28,10 +28,12 @@ struct RestoredSettings {
     ///   - account: the account of this run.
     ///   - server: the server in the scope of this run.
     ///   - rules: the fingerprint of this run's rules for rejecting files.
+    ///   - recipes: the fingerprint of this run's recipes.
     ///   - portraitFolder: the folder of profile pictures of this run.
     ///   - hasPauseMark: whether `pause --all` is set beside the ledger. Counts only if the ledger was lost.
     init(
-        _ ledger: Ledger, account: Account, server: String, rules: [UInt8], portraitFolder: RelativePath?,
+        _ ledger: Ledger, account: Account, server: String, rules: [UInt8], recipes: [UInt8],
+        portraitFolder: RelativePath?,
         hasPauseMark: Bool
     ) throws(LedgerError) {
         lastRun = try LastRun(ledger, account: account, server: server)
@@ -43,14 +45,18 @@ struct RestoredSettings {
         let folder = portraitFolder?.bytes ?? []
         // Without the setting, the ledger is new, or of a version whose migration has everything read.
         let isOtherFolder = try ledger.setting(LedgerSetting.portraitFolder).map { $0 != folder } ?? false
+        // Before there were recipes, none applied.
+        let hasOtherRecipes = try ledger.setting(LedgerSetting.recipes) ?? [] != recipes
         readsAll =
-            isOtherFolder || lastRun.isOtherAccount || lastRun.isOtherServer || judgesAgain || recoveryNotice != nil
+            hasOtherRecipes || isOtherFolder || lastRun.isOtherAccount || lastRun.isOtherServer || judgesAgain
+            || recoveryNotice != nil
             || hasOthers
         outbox = try ledger.setting(LedgerSetting.outbox)
         writes =
             lastRun.writes + [
                 .setting(LedgerSetting.rules, rules), .setting(LedgerSetting.portraitFolder, folder),
                 .setting(LedgerSetting.allPaused, isPaused ? [1] : nil),
+                .setting(LedgerSetting.recipes, recipes.isEmpty ? nil : recipes),
             ]
     }
 

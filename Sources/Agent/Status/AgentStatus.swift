@@ -17,6 +17,7 @@ struct AgentStatus: Sendable {
         case ledger
         case ledgerLost = "ledger_lost"
         case outbox
+        case products
         case secondAgent = "second_agent"
         case server
         case session
@@ -105,7 +106,7 @@ struct AgentStatus: Sendable {
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
             paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active,
             problems: messages, files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue,
-            account: figures.account, deferred: figures.watch.deferred)
+            account: figures.account, deferred: figures.watch.deferred, saved: counters.products?.bytesSaved)
     }
 
     /// Returns the counters of `GET /metrics`.
@@ -124,6 +125,9 @@ struct AgentStatus: Sendable {
         metrics.uploadsFailed = counters.uploadsFailed
         metrics.bytesHashed = counters.bytesHashed
         metrics.hashQueue = figures.hashQueue
+        metrics.productsMade = counters.products?.made
+        metrics.productSeconds = (counters.products?.spent ?? .zero) / .seconds(1)
+        metrics.productBytesSaved = counters.products?.bytesSaved ?? 0
         metrics.ledgerCommitTroubles = counters.commitTroubles
         metrics.watches = figures.watch.watches
         metrics.polledDirectories = figures.watch.polled.values.reduce(0, +)

@@ -12,6 +12,26 @@ struct UploadCounters: Sendable {
     private(set) var uploadsFailed: UInt64 = 0
     var bytesHashed: UInt64 = 0
     var commitTroubles: UInt64 = 0
+    /// Products; `nil` if no type of file has a recipe.
+    var products: Products?
+
+    /// Products made since the start.
+    struct Products: Sendable {
+        /// The number of products.
+        private(set) var made: UInt64 = 0
+        /// The time spent on processing, also of contents for which nothing was made.
+        private(set) var spent = Duration.zero
+        /// How many bytes less the products have than their originals.
+        private(set) var bytesSaved: UInt64 = 0
+
+        /// Counts the end of a job for an original of this size.
+        mutating func ended(_ event: ProductQueue.Event, originalSize: UInt64, took: Duration) {
+            spent += took
+            guard case .made(_, _, let product?, _, _) = event else { return }
+            made += 1
+            bytesSaved += originalSize - min(product.size, originalSize)
+        }
+    }
 
     mutating func beganToSend() {
         fragmentsSent += 1

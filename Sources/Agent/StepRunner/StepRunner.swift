@@ -6,6 +6,7 @@ import Ledger
 import LinuxSystem
 import Logging
 import Portrait
+import Products
 import Remotes
 import Reports
 import Session
@@ -23,6 +24,7 @@ final class StepRunner {
         case requests(RequestRunner.News)
         case thumbnails(Thumbnails.News)
         case strays(StraySearch.News)
+        case products(ProductRunner.News)
         case portrait(PortraitReport)
         /// So many bytes of a large file are hashed.
         case hashing(RelativePath, job: UInt64, bytes: UInt64)
@@ -49,6 +51,8 @@ final class StepRunner {
     private let retirement: RetirementRunner
     /// Examines pictures and videos; `nil` if the configuration disables it.
     private let thumbnails: Thumbnails?
+    /// Makes products; `nil` if no type of file has a recipe.
+    private let products: ProductRunner?
     let strays: StraySearch
     private let catchUp: CatchUp
     /// Whether a `catchUp` is queued.
@@ -69,7 +73,7 @@ final class StepRunner {
         requests = RequestRunner(
             RequestRunner.Parts(
                 remote: parts.remote, sources: parts.sources, files: parts.files, ledger: parts.ledger,
-                secret: parts.secret, clock: parts.clock)
+                products: parts.products?.folder, secret: parts.secret, clock: parts.clock)
         ) { report(.requests($0)) }
         retirement = RetirementRunner(
             holding: parts.holding, files: parts.files, hashPool: parts.hashPool, fate: parts.fate,
@@ -80,6 +84,7 @@ final class StepRunner {
                 report(.thumbnails($0))
             }
         }
+        products = parts.products.map { ProductRunner($0, clock: parts.clock) { report(.products($0)) } }
         strays = StraySearch(
             StraySearch.Parts(
                 sidecars: parts.sidecars, files: parts.files, rules: parts.rules, ledger: parts.ledger,
@@ -91,6 +96,7 @@ final class StepRunner {
         status = AgentStatus(
             version: parts.version, processID: parts.processID, startedAt: parts.clock.now.monotonic,
             events: parts.events)
+        if products != nil { status.counters.products = UploadCounters.Products() }
     }
 
     // MARK: Steps
@@ -132,7 +138,9 @@ final class StepRunner {
             reporter.logCommit(ofPost: directory, outcome)
             return [.posts(.commitEnded(id: id, revision: revision, outcome))]
         case .request(let action): return request(action, core)
-        case .endUpload(let key): if core.machine.record(of: key) == nil { requests.forget(key) }
+        case .endUpload(let key):
+            if core.machine.record(of: key) == nil { requests.forget(key) }
+            return [.releaseProduct(key)]
         case .takeAgain(let path, let key): return takeAgain(path, key, core)
         case .settle(let path): reconsider(path)
         case .hash(let path, let identity, let job): hash(path, identity, job)
@@ -142,6 +150,14 @@ final class StepRunner {
             // A search for contents left out may have passed the new name, but not the old one.
             if thumbnails?.isSettled == false { return [.examine(new)] }
         case .readDescription(let directory): return readDescription(of: directory)
+        case .makeProduct(let job): if !isEnding() { products?.make(job) }
+        case .stopMaking(let id): products?.stop(id)
+        case .releaseProduct(let key):
+            guard let products, core.products.isStored(key), !core.needsProduct(key) else { return [] }
+            requests.closeFile(of: key)
+            products.remove(key)
+            return [.handle(.products(.released(key)))]
+        case .sweepProducts: products?.sweep { [core] in core.needsProduct($0) }
         case .examine(let path): return core.record(of: path).map { examine($0, core) } ?? []
         case .releaseThumbnail(let key): return thumbnails?.release(key, core.contents).map(AgentStep.init) ?? []
         case .sweepThumbnails: thumbnails?.sweep()
@@ -194,6 +210,11 @@ final class StepRunner {
             queueCatchUp()
             return steps
         case .strays(let news): return take(news, core)
+        case .products(.event(let event, let took)):
+            if let size = products?.end(event) {
+                status.counters.products?.ended(event, originalSize: size, took: took)
+            }
+            return isEnding() ? [] : [.handle(.products(event))]
         case .portrait(let report):
             return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []
         case .hashing(let path, let job, let bytes):
@@ -289,6 +310,7 @@ final class StepRunner {
     func cancelRequests() {
         parts.session.stopWatching()
         requests.cancelAll()
+        products?.stopAll()
     }
 
     // MARK: Reports

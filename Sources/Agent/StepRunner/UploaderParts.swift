@@ -7,6 +7,7 @@ import Ledger
 import LedgerCare
 import Logging
 import Portrait
+import Products
 import Remotes
 import Session
 import Sidecars
@@ -29,6 +30,11 @@ struct UploaderParts: Sendable {
     var sidecars: SidecarWriter
     /// Measures pictures and videos; `nil` if the configuration disables it.
     var media: (any MediaExamining)?
+    /// Makes what is uploaded in place of files; `nil` if no type of file has a recipe.
+    var products: ProductMaker?
+    /// What is done to files before their upload.
+    var recipes = Recipes()
+    var productLimits = ProductQueue.Limits()
     /// How many contents may wait for their examination in memory.
     var examinationRoom = Examinations.room
     /// Handles files of the portrait folder as profile pictures; `nil` without such a folder.

@@ -9,6 +9,8 @@ enum AgentEvent: Sendable {
     case posts(PostsEvent)
     /// Events of the upload machine, which handles them together.
     case uploads([MachineEvent])
+    /// An event of the queue of products.
+    case products(ProductQueue.Event)
     /// A deadline may have passed.
     case tick
 

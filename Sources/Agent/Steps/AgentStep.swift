@@ -73,6 +73,12 @@ enum AgentStep: Sendable {
     case renamed(RelativePath, to: RelativePath, ContentKey?)
     /// Read the `source.toml` of a directory.
     case readDescription(RelativePath)
+    /// Begin to make a product.
+    case makeProduct(ProductQueue.Job)
+    /// Stop making a product.
+    case stopMaking(id: UInt64)
+    /// Remove a stored product, unless an upload needs it.
+    case releaseProduct(ContentKey)
     /// Queue the content of a file for examination.
     case examine(RelativePath)
     /// Remove the thumbnail of a content unless a path holds the content.
@@ -113,6 +119,8 @@ enum AgentStep: Sendable {
     /// Make up for what the end of the last run prevented.
     case catchUp
 
+    /// Remove stored products that nothing needs.
+    case sweepProducts
     /// Search for thumbnails of contents that no path holds.
     case sweepThumbnails
     /// Search for sidecars that belong to no path.

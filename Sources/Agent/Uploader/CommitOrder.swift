@@ -54,8 +54,7 @@ struct CommitOrder: Sendable {
         case .request(.send(_, let key, _, _)): return changes[key] == nil
         case .request(.finish(_, let keys)): return keys.allSatisfy { changes[$0] == nil }
         case .report, .reportUploads, .reportAllUploads, .reportCommit, .examine, .problem, .log, .tellPortraits,
-            .watchForToken,
-            .stopWatchingForToken:
+            .makeProduct, .stopMaking, .watchForToken, .stopWatchingForToken:
             return true
         default: return false
         }
@@ -69,8 +68,8 @@ extension LedgerWrite {
         case .upload(let record): record.key
         case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
         case .park(let key), .unpark(let key, _): key
-        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .removal, .forgetRemoval, .source,
-            .forgetSource, .setting:
+        case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .removal, .forgetRemoval,
+            .product, .source, .forgetSource, .setting:
             nil
         }
     }

@@ -22,7 +22,8 @@ extension Uploader {
         perform([.recoverHeldFiles])
         let settings = try RestoredSettings(
             parts.ledger, account: parts.session.account, server: parts.remote.scope.place,
-            rules: parts.rules.fingerprint, portraitFolder: core.book.rules.portraitFolder,
+            rules: parts.rules.fingerprint, recipes: core.book.rules.recipes.fingerprint,
+            portraitFolder: core.book.rules.portraitFolder,
             hasPauseMark: parts.pauseMark?.isSet == true)
         status.problems[.ledgerLost] = settings.recoveryNotice
         parts.pauseMark?.set(settings.isPaused)
@@ -41,6 +42,7 @@ extension Uploader {
         if !isSignedOut { handle(.signedIn(isOther: settings.lastRun.isOtherAccount)) }
         // After a kill until now, the next run starts from the same settings.
         handle(.store(settings.writes))
+        perform([.sweepProducts])
         perform([.report(Array(core.book.drops.keys))] + core.book.drops.keys.map(AgentStep.examine))
         await parts.ledger.commit([])
         if !isMarked || settings.recoveryNotice != nil {

@@ -19,6 +19,8 @@ actor Uploader {
 
     /// How many waiting uploads the upload machine holds: enough for many batches of registrations.
     static let window = 1024
+    /// How many files may wait for their products before the watch defers others.
+    static let mostProcessed = 8192
 
     let parts: Parts
     /// Thread that lists directories. May be busy for long.
@@ -53,9 +55,11 @@ actor Uploader {
                 ledger: parts.ledger, files: parts.files, sidecars: parts.sidecars, rules: parts.rules,
                 scope: parts.remote.scope, logger: parts.logger),
             rules: PathBook.Rules(
-                portraitFolder: parts.portrait?.folder, fate: parts.fate, retention: parts.retention),
+                portraitFolder: parts.portrait?.folder, fate: parts.fate, retention: parts.retention,
+                recipes: parts.recipes),
             machine: UploadMachine(
-                limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed, window: window))
+                limits: limits, traits: parts.remote.traits, scope: parts.remote.scope, seed: seed, window: window),
+            products: parts.productLimits)
     }
 
     var now: Now { parts.clock.now }
@@ -130,7 +134,11 @@ actor Uploader {
         if heard.add(events, merge: WatchEvent.fold) { run { $0.takeSlice() } }
     }
 
-    private func reportLoad() { load.report(core.book.hashCount + commits.count) }
+    private func reportLoad() {
+        // Videos that wait for hours must not keep others out.
+        let processed = min(core.products.waiterCount, Self.mostProcessed)
+        load.report(core.book.hashCount - processed + commits.count)
+    }
 
     /// Handles some of the queued watch events. Control requests, results and the end of the agent get their turn
     /// between two slices.

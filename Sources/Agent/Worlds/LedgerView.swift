@@ -98,6 +98,17 @@ struct LedgerView: Sendable {
         return asked { () throws(LedgerError) in try ledger.confirmation(of: key, scope: scope) }
     }
 
+    /// Returns what a recipe made of a content.
+    func product(of original: DropContent, _ recipe: Recipe) -> ProductRecord? {
+        let text = recipe.text
+        let unsaved = unsaved.product(of: original.key)
+        let known =
+            unsaved?.product.recipe == text
+            ? unsaved : asked { () throws(LedgerError) in try ledger.product(of: original.key, recipe: text) }
+        // Another content may have the same MD5.
+        return known?.product.originalSeal == original.seal ? known : nil
+    }
+
     /// Returns the upload of a content for the present server and account.
     func upload(of key: ContentKey) throws(LedgerError) -> UploadRecord? {
         let record = if let change = unsaved.upload(of: key) { change } else { try ledger.upload(key) }

@@ -6,6 +6,7 @@ struct Unsaved: Sendable {
     /// The paths in `drops` by content.
     private var pathsByKey: [ContentKey: Set<RelativePath>] = [:]
     private var confirmations: [ContentKey: (commit: UInt64, confirmation: Confirmation)] = [:]
+    private var products: [ContentKey: (commit: UInt64, record: ProductRecord)] = [:]
     private var changedUploads: [ContentKey: (commit: UInt64, record: UploadRecord?)] = [:]
     private var lastCommit: UInt64 = 0
     /// The paths that ended last, durable or not.
@@ -28,6 +29,7 @@ struct Unsaved: Sendable {
                 latest.note(record)
             case .forgetDrop(let path): change(path, to: (commit, nil))
             case .confirmation(let confirmation): confirmations[confirmation.key] = (commit, confirmation)
+            case .product(let record): products[record.product.original] = (commit, record)
             case .upload(let record): changedUploads[record.key] = (commit, record)
             case .forgetUpload(let key), .park(let key): changedUploads[key] = (commit, nil)
             default: break
@@ -43,6 +45,9 @@ struct Unsaved: Sendable {
             case .forgetDrop(let path): if drops[path]?.commit == commit { change(path, to: nil) }
             case .confirmation(let record):
                 if confirmations[record.key]?.commit == commit { confirmations[record.key] = nil }
+            case .product(let record):
+                let key = record.product.original
+                if products[key]?.commit == commit { products[key] = nil }
             case .upload(let record):
                 if changedUploads[record.key]?.commit == commit { changedUploads[record.key] = nil }
             case .forgetUpload(let key), .park(let key):
@@ -83,6 +88,9 @@ struct Unsaved: Sendable {
 
     /// Returns a confirmation of a content that is being stored.
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key]?.confirmation }
+
+    /// Returns what a recipe made of a content, while the ledger stores it.
+    func product(of original: ContentKey) -> ProductRecord? { products[original]?.record }
 
     /// Returns the change of an upload that is being stored: its record, or `nil` if it is being forgotten. No change if
     /// the ledger is up to date.

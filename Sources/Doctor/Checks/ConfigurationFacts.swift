@@ -6,8 +6,6 @@ struct ConfigurationFacts: Equatable, Sendable {
     var warnings: [String]
     /// The user's own configuration, if it is not read because the working directory contains another one.
     var shadowed: String?
-    /// Settings that have no effect yet, one line each.
-    var withoutEffect: [String]
     /// Why the agent refuses to start with this configuration.
     var refusal: String?
 
@@ -20,7 +18,6 @@ struct ConfigurationFacts: Equatable, Sendable {
             let remedy = "choose a file with --config, or run this in another directory"
             found.append(Finding(.configuration, .warning, message, remedy: remedy))
         }
-        found += withoutEffect.map { Finding(.configuration, .note, $0) }
         guard found.isEmpty else { return found }
         let message = file.map { "\($0) is valid" } ?? "no agent.toml was found: the defaults apply"
         return [Finding(.configuration, .ok, message)]

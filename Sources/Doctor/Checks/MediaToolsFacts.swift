@@ -1,4 +1,6 @@
-/// The programs that measure and draw pictures and videos. Uploads don't need them.
+import UploadCore
+
+/// The programs that measure, draw and process pictures and videos. Uploads of unprocessed files don't need them.
 struct MediaToolsFacts: Equatable, Sendable {
     /// The picture worker, outbox-media.
     enum Worker: Equatable, Sendable {
@@ -22,8 +24,42 @@ struct MediaToolsFacts: Equatable, Sendable {
     var worker: Worker
     var ffprobe: Tool
     var ffmpeg: Tool
+    var exiftool: Tool
+    /// What is to be done with files before their upload.
+    var recipes: Recipes
 
-    var findings: [Finding] { [workerFinding, videoFinding] }
+    var findings: [Finding] { [workerFinding, videoFinding] + productFindings }
+
+    /// What becomes of the recipes.
+    private var productFindings: [Finding] {
+        var findings: [Finding] = []
+        if recipes.stripsLocation { findings.append(locationFinding) }
+        if recipes.pictures != nil, worker.isMissing {
+            findings.append(
+                Finding(
+                    .mediaTools, .warning, "media.compress_images has no effect without the picture worker",
+                    remedy: "see the line about the picture worker"))
+        }
+        if recipes.videos != nil, ffprobe.isMissing || ffmpeg.isMissing {
+            findings.append(
+                Finding(
+                    .mediaTools, .warning,
+                    "media.transcode_video has no effect without ffmpeg: videos are sent as they are",
+                    remedy: "sudo apt-get install ffmpeg"))
+        }
+        return findings
+    }
+
+    private var locationFinding: Finding {
+        let loss = "media.strip_location is set, so no picture and no video is sent"
+        let remedy = "sudo apt-get install libimage-exiftool-perl, then `outbox retry --all`"
+        return switch exiftool {
+        case .works(let version): Finding(.mediaTools, .ok, "exiftool \(version) removes locations")
+        case .missing: Finding(.mediaTools, .stop, "exiftool is not installed; \(loss)", remedy: remedy)
+        case .broken(let reason):
+            Finding(.mediaTools, .stop, "exiftool does not work (\(reason)); \(loss)", remedy: remedy)
+        }
+    }
 
     private var workerFinding: Finding {
         let loss =
@@ -68,4 +104,14 @@ struct MediaToolsFacts: Equatable, Sendable {
                 remedy: "run `ffmpeg -version`, and install ffmpeg again")
         }
     }
+}
+
+extension MediaToolsFacts.Worker {
+    /// Whether the worker can't be used.
+    fileprivate var isMissing: Bool { if case .works = self { false } else { true } }
+}
+
+extension MediaToolsFacts.Tool {
+    /// Whether the program can't be used.
+    fileprivate var isMissing: Bool { if case .works = self { false } else { true } }
 }

@@ -6,18 +6,45 @@ import Logging
 import MediaTools
 import PictureJobs
 import Processes
+import Products
 import SystemPackage
+import UploadCore
 
 extension MediaToolsFacts {
     /// Runs ffprobe and ffmpeg, and lets the worker measure a small picture.
     ///
-    /// - Parameter limit: Time limit for each program. A program that hangs counts as broken.
-    static func probe(environment: [String: String], limit: Duration) async -> MediaToolsFacts {
+    /// - Parameters:
+    ///   - recipes: What is to be done with files before their upload.
+    ///   - limit: Time limit for each program. A program that hangs counts as broken.
+    static func probe(
+        environment: [String: String], recipes: Recipes, limit: Duration
+    ) async -> MediaToolsFacts {
         let tools = VideoTools.find(in: environment["PATH"])
         async let worker = worker(at: PictureWorker.find(environment: environment), environment, limit)
         async let ffprobe = tool(tools.prober, environment, limit)
         async let ffmpeg = tool(tools.converter, environment, limit)
-        return MediaToolsFacts(worker: await worker, ffprobe: await ffprobe, ffmpeg: await ffmpeg)
+        async let exiftool = exiftool(LocationRemover.findProgram(in: environment["PATH"]), environment, limit)
+        return MediaToolsFacts(
+            worker: await worker, ffprobe: await ffprobe, ffmpeg: await ffmpeg, exiftool: await exiftool,
+            recipes: recipes)
+    }
+
+    private static func exiftool(
+        _ path: String?, _ environment: [String: String], _ limit: Duration
+    ) async -> Tool {
+        guard let path else { return .missing }
+        let outcome = await TimeLimit.run("doctor-exiftool", limit) {
+            exiftool(ChildCommandRunner(environment: environment).run([path, "-config", "", "-ver"]))
+        }
+        return outcome ?? .broken("it does not answer")
+    }
+
+    /// Reads the output of `exiftool -ver`: `12.57`.
+    static func exiftool(_ outcome: CommandOutcome?) -> Tool {
+        guard let outcome else { return .broken("it can't be started") }
+        let version = outcome.output.split(separator: "\n").first.map(String.init) ?? ""
+        guard outcome.status == 0, Double(version) != nil else { return .broken("status \(outcome.status)") }
+        return .works(version: version)
     }
 
     /// Reads the first line of `ffmpeg -version`: `ffmpeg version 5.1.6-0+deb12u1 Copyright (c) …`.

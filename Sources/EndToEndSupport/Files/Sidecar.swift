@@ -3,7 +3,7 @@ package import Foundation
 /// A sidecar as contract 3 describes it.
 package struct Sidecar: Codable, Equatable {
     package enum State: String, Codable {
-        case settling, hashing, queued, uploading, verifying, waiting, paused
+        case settling, hashing, processing, queued, uploading, verifying, waiting, paused
         case signedOut = "signed_out"
         case done, failed, cancelled, rejected
 
@@ -19,6 +19,17 @@ package struct Sidecar: Codable, Equatable {
         package var `protocol`: String
         package var id: String?
         package var url: String?
+    }
+
+    package struct Product: Codable, Equatable {
+        package var key: String?
+        package var type: String?
+        package var size: Int?
+        package var width: Int?
+        package var height: Int?
+        package var duration: Double?
+        package var recipe: String
+        package var error: String?
     }
 
     package struct Failure: Codable, Equatable {
@@ -48,6 +59,7 @@ package struct Sidecar: Codable, Equatable {
     package var progress: Double
     package var hashed: Int?
     package var remote: Remote?
+    package var product: Product?
     package var deduplicated: Bool
     package var attempts: Int
     package var next_attempt_at: String?

@@ -18,6 +18,7 @@ extension LedgerTable {
         case .queue: 11
         case .start: 12
         case .removals: 13
+        case .products: 14
         }
     }
 }

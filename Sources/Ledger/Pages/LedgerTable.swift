@@ -29,4 +29,6 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case start
     /// Ids to delete on the server, by a 128-bit hash of scope and id.
     case removals
+    /// What recipes made of contents, by the content's key and a 64-bit hash of the recipe.
+    case products
 }

@@ -9,12 +9,15 @@ public struct DropContent: Equatable, Sendable {
     public var seal: ContentSeal
     /// The digest that the server compares before it reports the content as existing; nil if not computed.
     public var sha256: StrongDigest?
+    /// What a recipe made of the file, if its type has a recipe. The content is then the product's.
+    public var product: Product?
 
     /// Creates a description of a content.
-    public init(key: ContentKey, seal: ContentSeal, sha256: StrongDigest? = nil) {
+    public init(key: ContentKey, seal: ContentSeal, sha256: StrongDigest? = nil, product: Product? = nil) {
         self.key = key
         self.seal = seal
         self.sha256 = sha256
+        self.product = product
     }
 }
 

@@ -91,19 +91,37 @@ extension PathBook {
         if drops[path]?.state == .hashing { add(.report(path)) }
     }
 
+    mutating func processing(_ path: RelativePath, _ job: UInt64, _ share: Double) {
+        guard hashing[path]?.job == job else { return }
+        hashedBytes[path] = nil
+        processed[path] = share
+        guard let state = drops[path]?.state, state == .hashing || state == .processing else { return }
+        drops[path]?.state = .processing
+        add(.report(path))
+    }
+
+    /// Whether the path book expects the result of a hash job.
+    package func expects(_ path: RelativePath, job: UInt64) -> Bool { hashing[path]?.job == job }
+
     mutating func hashed(_ path: RelativePath, _ job: UInt64, _ finding: HashFinding) {
         guard let hash = hashing[path], hash.job == job else { return }
         hashing[path] = nil
         hashedBytes[path] = nil
+        processed[path] = nil
         names.forgetArrival(path)
         if case .content = finding {} else { earlyFacts[path] = nil }
         switch finding {
         case .content(let identity, let type, let content, let digests):
+            // Another name of the file may have another recipe: no product is a profile picture.
+            let needsProduct = !isPortrait(path) && !rules.recipes.recipe(for: type).isEmpty
+            if needsProduct != (content.product != nil) { return settleAgain(path) }
             // Without its confirmation the content would be uploaded a second time.
             guard facts.canAnswer(about: path, content.key) else { return settleAgain(path) }
             let trusted = isPortrait(path) ? identity : racyFiles.judge(path, identity, hash.begun)
             accept(path, trusted, type, content, digests, hash)
         case .rejected(let identity, let type, let error): finish(path, as: .rejected, identity, type: type, error)
+        case .failed(let identity, let type, let product, let error):
+            finish(path, as: .failed, identity, type: type, error, product: product)
         case .unreadable(let error): finish(path, as: .failed, record(of: path)?.identity, type: nil, error)
         case .changed: settleAgain(path)
         // The watch finds out whether the file or its file system is gone.
@@ -122,7 +140,7 @@ extension PathBook {
     mutating func share(_ finding: HashFinding, of identity: FileIdentity) {
         var others = sharedHashes.end(identity).filter { hashing[$0.path]?.job == $0.job }
         switch finding {
-        case .content(let read, _, _, _), .rejected(let read, _, _):
+        case .content(let read, _, _, _), .rejected(let read, _, _), .failed(let read, _, _, _):
             for other in others {
                 let isSame = facts.look(at: other.path).identity == read
                 hashed(other.path, other.job, isSame ? finding : .changed)
@@ -156,9 +174,9 @@ extension PathBook {
         if let old, old.key == content.key, ownership.isParked(old.account),
             !old.state.isFinal || isShown(old, as: identity)
         {
-            return keepParked(old, identity, type)
+            return keepParked(old, identity, type, content.product)
         }
-        var record = acceptedRecord(path, identity, type, content.key, instead: old)
+        var record = acceptedRecord(path, identity, type, content, instead: old)
         takeFacts(of: content.key, into: &record)
         defer { add(.examine(path)) }
         let formerKey = old?.key.flatMap { $0 == content.key ? nil : $0 }
@@ -174,10 +192,11 @@ extension PathBook {
 
     /// Returns the record of a file whose content is known now, based on its previous record.
     private func acceptedRecord(
-        _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ key: ContentKey, instead old: DropRecord?
+        _ path: RelativePath, _ identity: FileIdentity, _ type: MediaType, _ content: DropContent,
+        instead old: DropRecord?
     ) -> DropRecord {
         var record = drops[path] ?? newDrop(path, .queued, identity)
-        if let oldKey = old?.key, oldKey != key {
+        if let oldKey = old?.key, oldKey != content.key {
             let acceptedAt = record.acceptedAt
             record = newDrop(path, record.state, identity)
             record.acceptedAt = acceptedAt
@@ -185,7 +204,8 @@ extension PathBook {
             record = old
         }
         record.identity = identity
-        record.key = key
+        record.key = content.key
+        record.product = content.product
         record.type = type
         record.disposal = nil
         return record
@@ -210,9 +230,12 @@ extension PathBook {
         record.error = nil
         record.remote = nil
         record.finishedAt = nil
-        if !facts.hasUpload(of: content.key) {
+        let hasUpload = facts.hasUpload(of: content.key)
+        // An upload may have begun without the digests of its product, if the server seemed to have the product.
+        if !hasUpload || content.product?.made != nil && !digests.isEmpty {
             add(write: .digests(content.key, digests))
-        } else if !facts.isWaiting(path, for: content.key) {
+        }
+        if hasUpload, !facts.isWaiting(path, for: content.key) {
             record.deduplicated = true
         }
         if known != nil { record.flags.insert(.verifying) }
@@ -272,7 +295,8 @@ extension PathBook {
 
     /// Gives a path without content a final state.
     mutating func finish(
-        _ path: RelativePath, as state: FileState, _ identity: FileIdentity?, type: MediaType?, _ error: FileError
+        _ path: RelativePath, as state: FileState, _ identity: FileIdentity?, type: MediaType?, _ error: FileError,
+        product: Product? = nil
     ) {
         let old = record(of: path)
         if let old, old.state == state, old.error == error, old.identity == identity { return }
@@ -288,6 +312,7 @@ extension PathBook {
         record.account = account
         record.identity = identity
         record.type = type
+        record.product = product
         record.error = error
         record.finishedAt = now.wall
         forgetIntake(of: path)
@@ -300,6 +325,7 @@ extension PathBook {
     mutating func forgetIntake(of path: RelativePath) {
         hashing[path] = nil
         hashedBytes[path] = nil
+        processed[path] = nil
         earlyFacts[path] = nil
         wishes.forget(path)
         names.forgetArrival(path)
@@ -336,10 +362,13 @@ extension PathBook {
     }
 
     /// Keeps the record of another account's file after a new hash with the same content.
-    private mutating func keepParked(_ old: DropRecord, _ identity: FileIdentity, _ type: MediaType) {
+    private mutating func keepParked(
+        _ old: DropRecord, _ identity: FileIdentity, _ type: MediaType, _ product: Product?
+    ) {
         var record = old
         record.identity = identity
         record.type = type
+        record.product = product
         forgetIntake(of: record.path)
         store(record)
         add(.reportWhenDurable(record.path))

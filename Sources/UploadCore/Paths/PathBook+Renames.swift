@@ -55,8 +55,10 @@ extension PathBook {
         racyFiles.forget(old)
         let wasHashing = hashing.removeValue(forKey: old) != nil
         hashing[new] = nil
-        hashedBytes[old] = nil
-        hashedBytes[new] = nil
+        for path in [old, new] {
+            hashedBytes[path] = nil
+            processed[path] = nil
+        }
         names.forgetArrival(old)
         names.forgetArrival(new)
         wishes.rename(old, to: new)

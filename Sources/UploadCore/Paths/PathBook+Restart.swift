@@ -12,6 +12,8 @@ extension PathBook {
         case ended
         /// The path is judged again; the ledger must forget it.
         case forgotten
+        /// The path waits for an upload of bytes that must not be sent any more, because its recipe changed.
+        case startsOver
     }
 
     /// Restores the ledger's record of a path.
@@ -31,6 +33,7 @@ extension PathBook {
                 drops[record.path] = record
                 return .parked(account: owner)
             }
+            if !rules.recipes.agree(with: record) { return .startsOver }
             return .waits(
                 RestoredWaiter(
                     path: record.path, paused: record.state == .paused, joinedLater: record.deduplicated))
@@ -40,8 +43,8 @@ extension PathBook {
             return .underWay
         }
         let isAskedAnew =
-            isOtherServer && !record.isCancelledByUser && record.key != nil && !isPortrait(record.path)
-            && !ownership.isParked(record.account)
+            (isOtherServer || !rules.recipes.agree(with: record)) && !record.isCancelledByUser
+            && record.originalKey != nil && !isPortrait(record.path) && !ownership.isParked(record.account)
         if isAskedAnew || (judgesAgain && record.state == .rejected) { return .forgotten }
         if record.isCancelledByUser, record.flags.contains(.cancelledEarly) { wishes.cancelled.insert(record.path) }
         return .ended
@@ -73,6 +76,7 @@ extension PathBook {
                 }
                 record.identity = nil
                 record.key = nil
+                record.product = nil
                 record.state = .settling
                 book.drops[path] = record
             }

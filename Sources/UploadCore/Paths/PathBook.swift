@@ -13,15 +13,21 @@ package struct PathBook: Sendable {
         var fate: Retirement.Fate
         /// How long an outcome stays visible after its file is gone.
         var retention: Duration
+        /// What is done to files before their upload.
+        package var recipes: Recipes
 
-        package init(portraitFolder: RelativePath? = nil, fate: Retirement.Fate = .stay, retention: Duration) {
+        package init(
+            portraitFolder: RelativePath? = nil, fate: Retirement.Fate = .stay, retention: Duration,
+            recipes: Recipes = Recipes()
+        ) {
+            self.recipes = recipes
             self.portraitFolder = portraitFolder
             self.fate = fate
             self.retention = retention
         }
 
         /// Whether files stay in the outbox after their upload.
-        var keepsFiles: Bool { fate == .stay }
+        package var keepsFiles: Bool { fate == .stay }
 
         /// Whether the path is in the portrait folder.
         func isPortrait(_ path: RelativePath) -> Bool {
@@ -56,6 +62,8 @@ package struct PathBook: Sendable {
     var racyFiles = RacyFiles()
     /// The number of bytes hashed so far, for large files.
     var hashedBytes: [RelativePath: UInt64] = [:]
+    /// The finished share of products under way, 0 to 1.
+    var processed: [RelativePath: Double] = [:]
     /// Media facts learned before the hash ended.
     var earlyFacts: [RelativePath: (identity: FileIdentity, facts: MediaFacts)] = [:]
     /// Missing names within their grace, and new names that may belong to the same files.
@@ -162,6 +170,7 @@ package struct PathBook: Sendable {
             lostMounts = []
             expectElsewhere(within: .root, descriptions)
         case .hashing(let path, let job, let bytes): hashing(path, job, bytes)
+        case .processing(let path, let job, let share): processing(path, job, share)
         case .hashed(let path, let job, let identity, let finding):
             hashed(path, job, finding)
             share(finding, of: identity)

@@ -32,6 +32,8 @@ package enum PathEvent: Sendable {
 
     /// Progress: the number of bytes hashed of a large file.
     case hashing(RelativePath, job: UInt64, bytes: UInt64)
+    /// The file was hashed, and this share of its product is made, 0 to 1. The result of the hash job follows.
+    case processing(RelativePath, job: UInt64, Double)
     /// The result of a hash job. `as` is the identity the file had when the job began.
     case hashed(RelativePath, job: UInt64, as: FileIdentity, HashFinding)
     /// A file was measured while it was hashed.
@@ -69,11 +71,13 @@ package enum PathEvent: Sendable {
 }
 
 /// The result of hashing a file.
-package enum HashFinding: Sendable {
+package enum HashFinding: Equatable, Sendable {
     /// The file stayed the same from the first byte to the last.
     case content(FileIdentity, MediaType, DropContent, digests: [UInt64])
     /// The file is rejected.
     case rejected(FileIdentity, MediaType?, FileError)
+    /// The file must not be uploaded as it is, and no product could be made.
+    case failed(FileIdentity, MediaType, Product, FileError)
     /// The file changed during the hash and must settle again.
     case changed
     /// The name is gone.

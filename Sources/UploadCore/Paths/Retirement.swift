@@ -150,8 +150,8 @@ package struct Retirement: Sendable {
     }
 
     private mutating func checked(_ record: DropRecord, _ finding: HashFinding, _ facts: Facts) -> [PathAction] {
-        guard case .content(_, _, let content, _) = finding, content.key == record.key, let known = facts.confirmation,
-            known.seal == content.seal, !known.isByMD5Alone
+        guard case .content(_, _, let content, _) = finding, let known = facts.confirmation,
+            Self.holds(content, record, known), !known.isByMD5Alone
         else { return putBack(record) }
         switch fate {
         case .stay: return putBack(record)
@@ -164,6 +164,12 @@ package struct Retirement: Sendable {
             stages[record.path] = .recording(record, to: nil)
             return [.retirement(record.path, .commit(trace(of: record, .deleted, facts)))]
         }
+    }
+
+    /// Whether a file still holds what the server confirmed, or what its product was made from.
+    private static func holds(_ content: DropContent, _ record: DropRecord, _ known: Confirmation) -> Bool {
+        guard let product = record.product else { return content.key == record.key && content.seal == known.seal }
+        return content.key == product.original && content.seal == product.originalSeal
     }
 
     private mutating func move(_ record: DropRecord, to target: RelativePath, _ facts: Facts) -> [PathAction] {

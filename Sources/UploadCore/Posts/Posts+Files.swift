@@ -119,7 +119,7 @@ extension SourceEvent {
             self = .gone(name)
             return
         }
-        let isKnown = record.key != nil && record.state != .settling && record.state != .hashing
+        let isKnown = record.key != nil && ![.settling, .hashing, .processing].contains(record.state)
         var file = SourceFile(state: record.state, key: isKnown ? record.key : nil, error: record.error)
         if record.state == .done { file.remoteID = record.remote?.id }
         file.isPicture = record.type?.kind == .image

@@ -117,7 +117,7 @@ extension SourceFile {
     var isUsable: Bool { key != nil && !isComing && state != .failed && !isLeftOut }
 
     /// Whether the file's content is still unknown.
-    var isComing: Bool { state == .settling || state == .hashing || (key == nil && !state.isFinal) }
+    var isComing: Bool { [.settling, .hashing, .processing].contains(state) || (key == nil && !state.isFinal) }
 
     /// Whether revisions leave the file out.
     var isLeftOut: Bool { state == .rejected || state == .cancelled }

@@ -4,7 +4,7 @@ public struct DropRecord: Equatable, Sendable {
     public var path: RelativePath
     /// The file that the key was computed from; nil before the hash.
     public var identity: FileIdentity?
-    /// The content's key; nil while unknown.
+    /// The key of the content that is uploaded; nil while unknown.
     public var key: ContentKey?
     /// The last known state of the path. While the path is not in a final state, the ledger stores only what survives a
     /// restart: a path with a key is `queued` or `paused`, and the scan finds all others again.
@@ -13,6 +13,9 @@ public struct DropRecord: Equatable, Sendable {
     public var type: MediaType?
     /// Size and length of a picture or video; nil before the measurement.
     public var facts: MediaFacts?
+    /// What a recipe made of the file; nil if the file's type has no recipe. If the recipe made a product, `key` is the
+    /// product's.
+    public var product: Product?
     /// Whether the content needs no further examination: its size and thumbnail are complete, or unobtainable.
     public var isExamined = false
     /// Whether nothing was sent for this path, because the content was already uploading or on the server.
@@ -51,6 +54,9 @@ public struct DropRecord: Equatable, Sendable {
 }
 
 extension DropRecord {
+    /// The MD5 of the file's own bytes; nil while unknown.
+    public var originalKey: ContentKey? { product?.original ?? key }
+
     /// Facts about a path besides its state.
     public struct Flags: OptionSet, Hashable, Sendable {
         /// The bits, as the ledger stores them.

@@ -25,6 +25,8 @@ public enum LedgerWrite: Equatable, Sendable {
     case unpark(ContentKey, RemoteScope)
     /// Deletes a parked upload, and its block digests unless another upload needs them.
     case forgetParked(ContentKey, RemoteScope)
+    /// Records what a recipe made of a content.
+    case product(ProductRecord)
     /// Stores the record of a source.
     case source(SourceRecord)
     /// Deletes the record of a source, by id.

@@ -4,6 +4,8 @@ public enum FileState: String, CaseIterable, Sendable {
     case settling
     /// The MD5 is being computed.
     case hashing
+    /// What is uploaded in place of the file's bytes is being made.
+    case processing
     /// Waiting for a slot.
     case queued
     /// Sending fragments.
@@ -29,7 +31,7 @@ public enum FileState: String, CaseIterable, Sendable {
     public var isFinal: Bool {
         switch self {
         case .done, .failed, .cancelled, .rejected: true
-        case .settling, .hashing, .queued, .uploading, .verifying, .waiting, .paused, .signedOut: false
+        case .settling, .hashing, .processing, .queued, .uploading, .verifying, .waiting, .paused, .signedOut: false
         }
     }
 }

@@ -72,7 +72,7 @@ struct RestorationTests {
         let store = SessionStore(stateDirectory: place.path("state"))
         return try RestoredSettings(
             ledger, account: Account(name: account, session: store, change: {}),
-            server: server ?? scope(account).place, rules: rules.fingerprint,
+            server: server ?? scope(account).place, rules: rules.fingerprint, recipes: [],
             portraitFolder: RelativePath(portraitFolder), hasPauseMark: hasPauseMark)
     }
 

@@ -7,6 +7,8 @@ import Foundation
 import Ledger
 import LinuxSystem
 import Logging
+import MediaTools
+import Products
 import Reports
 import Session
 import Sidecars
@@ -41,7 +43,8 @@ final class Bench: Sendable {
         clock: HandClock = .ahead(by: .seconds(3600)),
         settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep,
         media: (any MediaExamining)? = nil, examinationRoom: Int = 1000, account: String = "default",
-        window: Int = Uploader.window
+        window: Int = Uploader.window, recipes: Recipes = Recipes(), step: (any ProductStep)? = nil,
+        storedProducts: UInt64 = .max
     ) async throws {
         self.place = try place ?? TemporaryDirectory()
         self.remote = remote
@@ -56,16 +59,31 @@ final class Bench: Sendable {
         let rules = IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [], moveTo: RelativePath("Sent"))
         sidecars = SidecarWriter(
             store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock, logger: logger)
+        let hashPool = HashPool(
+            files: files, rules: rules, secret: secret, threads: 2, withSHA256: afterUpload != .keep)
+        let productFolder = self.place.path("products")
+        let products = step.map { step in
+            ProductMaker(
+                ProductMaker.Parts(
+                    folder: ContentFolder(products: productFolder),
+                    conversions: [.image: step, .video: step], remover: step,
+                    open: { path, identity in
+                        guard let (file, status) = try? files.open(path), identity.isSameFile(as: FileIdentity(status))
+                        else { return nil }
+                        return file
+                    },
+                    hash: { await hashPool.hash($0) }, measure: { _, _ in MediaFacts(width: 4, height: 3) }))
+        }
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try AcknowledgementLog(path: self.place.path("acknowledged")),
             remote: remote, files: files, rules: rules, holding: HoldingArea(root: files.outbox),
             afterUpload: afterUpload,
             moveTo: try #require(RelativePath("Sent")),
-            hashPool: HashPool(
-                files: files, rules: rules, secret: secret, threads: 2, withSHA256: afterUpload != .keep),
-            secret: secret,
+            hashPool: hashPool, secret: secret,
             sidecars: sidecars,
-            media: media, examinationRoom: examinationRoom, sources: remote, events: EventHub(clock: clock),
+            media: media, products: products, recipes: recipes,
+            productLimits: ProductQueue.Limits(pictures: 2, storedBytes: storedProducts),
+            examinationRoom: examinationRoom, sources: remote, events: EventHub(clock: clock),
             session: SessionKeeper(
                 Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
                 account: Account(

@@ -20,7 +20,7 @@ struct FakeLedger {
         case .forgetConfirmation(let key, _): confirmations[key] = nil
         case .removal(let handle, _): removalSet.insert(handle)
         case .forgetRemoval(let handle, _): removalSet.remove(handle)
-        case .drop, .forgetDrop, .digests, .source, .forgetSource: break
+        case .drop, .forgetDrop, .digests, .source, .forgetSource, .product: break
         // The machine makes none of these writes.
         case .park, .unpark, .forgetParked, .setting: break
         }

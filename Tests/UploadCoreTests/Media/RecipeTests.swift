@@ -7,7 +7,10 @@ import UploadCore
         (Recipe(stripsLocation: true), "strip location"),
         (Recipe(conversion: .jpeg(quality: 85, maximumSide: 0)), "jpeg quality=85"),
         (Recipe(conversion: .jpeg(quality: 85, maximumSide: 2048)), "jpeg quality=85 side=2048"),
-        (Recipe(conversion: .mp4(height: 480, quality: 23), stripsLocation: true), "mp4 height=480 crf=23,strip location"),
+        (
+            Recipe(conversion: .mp4(height: 480, quality: 23), stripsLocation: true),
+            "mp4 height=480 crf=23,strip location"
+        ),
     ]) func theTextStatesTheRecipe(recipe: Recipe, text: String) {
         #expect(recipe.text == text)
         #expect(recipe.isEmpty == text.isEmpty)

@@ -317,7 +317,7 @@ struct PathStage {
                 restored[record.key ?? Self.key(0), default: [:]][path] = waiter.paused || posts.holds(record)
             case .parked(let account): parked[path] = account
             case .forgotten: ledger[path] = nil
-            case .underWay, .ended: break
+            case .underWay, .ended, .startsOver: break
             }
         }
         waiters = restored

@@ -1,0 +1,431 @@
+/// Decides which products to make, and when. Events in, actions out.
+///
+/// Stands between hash and path book: a file whose type has a recipe waits here for its product. Then the path book
+/// learns of the product as if the file held it. Files with the same bytes share one product.
+///
+/// A plain value without I/O, clock or randomness.
+package struct ProductQueue: Sendable {
+    /// Limits of the queue.
+    package struct Limits: Sendable {
+        /// How many pictures are processed at once.
+        package var pictures: Int
+        /// How many videos are processed at once.
+        package var videos: Int
+        /// Nothing new begins while the stored products have this many bytes.
+        package var storedBytes: UInt64
+
+        package init(pictures: Int = 1, videos: Int = 1, storedBytes: UInt64 = .max) {
+            self.pictures = max(1, pictures)
+            self.videos = max(1, videos)
+            self.storedBytes = storedBytes
+        }
+    }
+
+    /// A file that waits for a product.
+    package struct Waiter: Equatable, Sendable {
+        /// The path, and its hash job.
+        package var path: RelativePath
+        package var job: UInt64
+        /// The identity of the file when the hash job began.
+        package var began: FileIdentity
+        /// The identity of the file that was hashed.
+        package var identity: FileIdentity
+
+        package init(path: RelativePath, job: UInt64, began: FileIdentity, identity: FileIdentity) {
+            self.path = path
+            self.job = job
+            self.began = began
+            self.identity = identity
+        }
+    }
+
+    /// A content that has a recipe.
+    package struct Original: Equatable, Sendable {
+        package var type: MediaType
+        package var content: DropContent
+        package var digests: [UInt64]
+
+        package init(type: MediaType, content: DropContent, digests: [UInt64]) {
+            self.type = type
+            self.content = content
+            self.digests = digests
+        }
+    }
+
+    /// What is needed to make a product.
+    package struct Job: Equatable, Sendable {
+        package var id: UInt64
+        /// A file that holds the original.
+        package var path: RelativePath
+        package var identity: FileIdentity
+        package var type: MediaType
+        package var original: DropContent
+        package var recipe: Recipe
+        /// The product that was made of this content before. It may still be stored.
+        package var known: ProductRecord?
+    }
+
+    package enum Event: Sendable {
+        /// A file was hashed. `known` is what the recipe made of its content before.
+        case hashed(Waiter, Original, Recipe, known: ProductRecord?)
+        /// This share of a product is made, 0 to 1.
+        case progressed(id: UInt64, Double)
+        /// A product is stored, or the recipe made nothing (`content` is nil). `error` says why not.
+        case made(id: UInt64, DropContent?, Product.Made?, digests: [UInt64], error: String?)
+        /// No product can be made, and the file's own bytes must not be uploaded.
+        case refused(id: UInt64, FileError)
+        /// The file changed meanwhile.
+        case changed(id: UInt64)
+        /// Not the file's fault. The next attempt follows; after several, the outcome is `whenExhausted`.
+        case failed(id: UInt64, reason: String, isDiskFull: Bool)
+        /// A stored product is no longer needed.
+        case released(ContentKey)
+        /// Products that an earlier run stored.
+        case found([ContentKey: UInt64])
+        /// A deadline may have passed.
+        case tick
+    }
+
+    package enum Action: Equatable, Sendable {
+        /// Make a product.
+        case make(Job)
+        /// Stop making a product. No result follows.
+        case stop(id: UInt64)
+        /// Store what a recipe made.
+        case store(ProductRecord)
+        /// Tell the path book the result.
+        case tell(Waiter, HashFinding)
+        /// Tell the path book of progress, 0 to 1.
+        case tellProgress(Waiter, Double)
+        /// Remove a stored product unless an upload needs it, once all changes are durable.
+        case release(ContentKey)
+        /// Report that products can't be made, or can be again (`nil`).
+        case problem(String?)
+    }
+
+    /// A content under way.
+    private struct Order: Sendable {
+        enum Stage: Equatable, Sendable {
+            case waiting
+            case retrying(at: MonotonicTime)
+            case making(Double)
+        }
+
+        var id: UInt64
+        var original: Original
+        var recipe: Recipe
+        var known: ProductRecord?
+        var waiters: [Waiter]
+        var stage = Stage.waiting
+        var attempts = 0
+        /// When the last waiter left.
+        var abandoned: MonotonicTime?
+
+        var isVideo: Bool { original.type.kind == .video }
+        var isMaking: Bool { if case .making = stage { true } else { false } }
+        var name: Name { Name(key: original.content.key, seal: original.content.seal, recipe: recipe) }
+    }
+
+    /// What identifies an order.
+    private struct Name: Hashable {
+        var key: ContentKey
+        var seal: ContentSeal
+        var recipe: Recipe
+    }
+
+    /// How often an attempt may fail that is not the file's fault.
+    static let attempts = 4
+    static let pauses: [Duration] = [.seconds(5), .seconds(30), .seconds(120)]
+    /// The pause until the next attempt if the disk is full.
+    static let fullDiskPause = Duration.seconds(10)
+
+    /// How long work continues that nobody waits for: a renamed file is hashed again under its new name.
+    static let patience = Duration.seconds(30)
+
+    private let limits: Limits
+    private var orders: [UInt64: Order] = [:]
+    private var names: [Name: UInt64] = [:]
+    /// The orders of each path that waits.
+    private var places: [RelativePath: Set<UInt64>] = [:]
+    /// The orders that wait for a slot: of pictures, and of videos. Some may have gone.
+    private var pictures = PriorityQueue<UInt64>()
+    private var videos = PriorityQueue<UInt64>()
+    /// The numbers of pictures and videos being processed.
+    private var busyPictures = 0
+    private var busyVideos = 0
+    /// The orders that are to be looked at again at some time, because of a failure or because nobody waits for them.
+    private var timed: Set<UInt64> = []
+    /// The orders for whose products the disk had no room at the last attempt, and why.
+    private var fullDisks: [UInt64: String] = [:]
+    private var lastID: UInt64 = 0
+    /// The stored products, with their sizes in bytes.
+    private var stored: [ContentKey: UInt64] = [:]
+    private var storedBytes: UInt64 = 0
+    private var trouble: String?
+    private var actions: [Action] = []
+
+    package init(limits: Limits) {
+        self.limits = limits
+    }
+
+    /// Whether no file waits.
+    package var isEmpty: Bool { orders.isEmpty }
+
+    /// The number of files that wait.
+    package private(set) var waiterCount = 0
+
+    /// Handles an event.
+    package mutating func handle(_ event: Event, now: MonotonicTime) -> [Action] {
+        switch event {
+        case .hashed(let waiter, let original, let recipe, let known): add(waiter, original, recipe, known)
+        case .progressed(let id, let share): progress(id, share)
+        case .made(let id, let content, let made, let digests, let error):
+            finish(id, content, made, digests, error: error)
+        case .refused(let id, let error): refuse(id, error)
+        case .changed(let id): end(id) { _ in { _ in .changed } }
+        case .failed(let id, let reason, let isDiskFull): fail(id, reason, isDiskFull: isDiskFull, now: now)
+        case .released(let key): if let size = stored.removeValue(forKey: key) { storedBytes -= min(size, storedBytes) }
+        case .found(let products):
+            for (key, size) in products {
+                store(key, size)
+                actions.append(.release(key))
+            }
+        case .tick: break
+        }
+        return conclude(now)
+    }
+
+    /// Lets go of waiters that the path book no longer expects.
+    ///
+    /// - Parameters:
+    ///   - paths: the paths to check; nil checks all.
+    ///   - isExpected: whether the path book still waits for the result of this job.
+    package mutating func release(
+        _ paths: [RelativePath]?, now: MonotonicTime, unless isExpected: (RelativePath, UInt64) -> Bool
+    ) -> [Action] {
+        for path in paths ?? Array(places.keys) {
+            for id in places[path] ?? [] {
+                guard let order = orders[id] else { continue }
+                let left = order.waiters.filter { $0.path == path && !isExpected($0.path, $0.job) }
+                if left.isEmpty { continue }
+                orders[id]?.waiters.removeAll(where: left.contains)
+                waiterCount -= left.count
+                // Other names of the file share the result of the hash.
+                for waiter in left { actions.append(.tell(waiter, .changed)) }
+                if orders[id]?.waiters.contains(where: { $0.path == path }) != true { leave(path, id) }
+                if orders[id]?.waiters.isEmpty == true { abandon(id, now: now) }
+            }
+        }
+        return conclude(now)
+    }
+
+    private mutating func abandon(_ id: UInt64, now: MonotonicTime) {
+        guard orders[id]?.isMaking == true else { return forget(id) }
+        orders[id]?.abandoned = now
+        timed.insert(id)
+    }
+
+    private mutating func leave(_ path: RelativePath, _ id: UInt64) {
+        places[path]?.remove(id)
+        if places[path]?.isEmpty == true { places[path] = nil }
+    }
+
+    /// Does what time or an event made possible, and returns all actions.
+    private mutating func conclude(_ now: MonotonicTime) -> [Action] {
+        for id in timed {
+            if case .retrying(let at)? = orders[id]?.stage, at <= now { enqueue(id) }
+            if let since = orders[id]?.abandoned, since + Self.patience <= now {
+                actions.append(.stop(id: id))
+                forget(id)
+            }
+        }
+        begin()
+        reportTrouble()
+        defer { actions = [] }
+        return actions
+    }
+
+    /// When the next `tick` is due.
+    package var nextDeadline: MonotonicTime? {
+        timed.compactMap { id in
+            if case .retrying(let at)? = orders[id]?.stage { return at }
+            return orders[id]?.abandoned.map { $0 + Self.patience }
+        }.min()
+    }
+
+    /// Whether a product of this key is stored.
+    package func isStored(_ key: ContentKey) -> Bool { stored[key] != nil }
+
+    // MARK: Orders
+
+    private mutating func add(_ waiter: Waiter, _ original: Original, _ recipe: Recipe, _ known: ProductRecord?) {
+        if let known, known.content == nil {
+            // The recipe makes nothing of this content.
+            return actions.append(.tell(waiter, Self.finding(waiter, original, known.product)))
+        }
+        let name = Name(key: original.content.key, seal: original.content.seal, recipe: recipe)
+        let id = names[name] ?? lastID + 1
+        if orders[id] == nil {
+            lastID = id
+            orders[id] = Order(id: id, original: original, recipe: recipe, known: known, waiters: [])
+            names[name] = id
+            enqueue(id)
+        }
+        orders[id]?.waiters.append(waiter)
+        orders[id]?.abandoned = nil
+        places[waiter.path, default: []].insert(id)
+        waiterCount += 1
+        if case .making(let share)? = orders[id]?.stage {
+            timed.remove(id)
+            actions.append(.tellProgress(waiter, share))
+        } else {
+            actions.append(.tellProgress(waiter, 0))
+        }
+    }
+
+    private mutating func enqueue(_ id: UInt64) {
+        timed.remove(id)
+        orders[id]?.stage = .waiting
+        if orders[id]?.isVideo == true { videos.insert(id) } else { pictures.insert(id) }
+    }
+
+    private mutating func forget(_ id: UInt64) {
+        stopMaking(id)
+        guard let order = orders.removeValue(forKey: id) else { return }
+        timed.remove(id)
+        fullDisks[id] = nil
+        names[order.name] = nil
+        waiterCount -= order.waiters.count
+        for waiter in order.waiters { leave(waiter.path, id) }
+    }
+
+    /// Frees the slot of an order.
+    private mutating func stopMaking(_ id: UInt64) {
+        guard let order = orders[id], order.isMaking else { return }
+        if order.isVideo { busyVideos -= 1 } else { busyPictures -= 1 }
+        orders[id]?.stage = .waiting
+    }
+
+    /// Ends an order. `answer` returns the result for each waiter.
+    private mutating func end(_ id: UInt64, _ answer: (Order) -> (Waiter) -> HashFinding) {
+        guard let order = orders[id] else { return }
+        forget(id)
+        let finding = answer(order)
+        for waiter in order.waiters { actions.append(.tell(waiter, finding(waiter))) }
+    }
+
+    private mutating func refuse(_ id: UInt64, _ error: FileError) {
+        end(id) { order in
+            let product = Product(
+                original: order.original.content, recipe: order.recipe.text, made: nil, error: error.message)
+            return { .failed($0.identity, order.original.type, product, error) }
+        }
+    }
+
+    private mutating func progress(_ id: UInt64, _ share: Double) {
+        guard let order = orders[id], case .making(let old) = order.stage, share - old >= 0.01 else { return }
+        orders[id]?.stage = .making(share)
+        for waiter in order.waiters { actions.append(.tellProgress(waiter, share)) }
+    }
+
+    private mutating func finish(
+        _ id: UInt64, _ content: DropContent?, _ made: Product.Made?, _ digests: [UInt64], error: String?
+    ) {
+        if let content, let made { store(content.key, made.size) }
+        if let order = orders[id] {
+            let product = Product(
+                original: order.original.content, recipe: order.recipe.text, made: content == nil ? nil : made,
+                error: error)
+            let record = ProductRecord(product: product, content: content)
+            // A failure may be due to a program that is installed later.
+            if record != order.known, error == nil { actions.append(.store(record)) }
+            end(id) { order in
+                { waiter in
+                    guard var content else { return Self.finding(waiter, order.original, product) }
+                    content.product = product
+                    return .content(waiter.identity, order.original.type, content, digests: digests)
+                }
+            }
+        }
+        // Perhaps no upload needs it: the server has the content, or nobody waits any more.
+        if let content { actions.append(.release(content.key)) }
+    }
+
+    private static func finding(_ waiter: Waiter, _ original: Original, _ product: Product) -> HashFinding {
+        var content = original.content
+        content.product = product
+        return .content(waiter.identity, original.type, content, digests: original.digests)
+    }
+
+    private mutating func fail(_ id: UInt64, _ reason: String, isDiskFull: Bool, now: MonotonicTime) {
+        guard let order = orders[id] else { return }
+        if order.waiters.isEmpty { return forget(id) }
+        let attempts = order.attempts + (isDiskFull ? 0 : 1)
+        guard attempts < Self.attempts else { return giveUp(order, reason) }
+        stopMaking(id)
+        let pause = isDiskFull ? Self.fullDiskPause : Self.pauses[min(attempts, Self.pauses.count) - 1]
+        orders[id]?.attempts = attempts
+        fullDisks[id] = isDiskFull ? reason : nil
+        orders[id]?.stage = .retrying(at: now + pause)
+        timed.insert(id)
+    }
+
+    /// Gives up after several attempts. A file whose positions can't be removed must not be uploaded.
+    private mutating func giveUp(_ order: Order, _ reason: String) {
+        if order.recipe.stripsLocation {
+            refuse(order.id, .locationNotRemoved(reason))
+        } else {
+            finish(order.id, nil, nil, [], error: reason)
+        }
+    }
+
+    private mutating func store(_ key: ContentKey, _ size: UInt64) {
+        if let old = stored.updateValue(size, forKey: key) { storedBytes -= min(old, storedBytes) }
+        storedBytes += size
+    }
+
+    // MARK: Turns
+
+    /// Begins as many orders as the limits allow, in the order of their arrival.
+    private mutating func begin() {
+        while storedBytes < limits.storedBytes, busyPictures < limits.pictures, let id = pictures.removeFirst() {
+            make(id)
+        }
+        while storedBytes < limits.storedBytes, busyVideos < limits.videos, let id = videos.removeFirst() { make(id) }
+    }
+
+    private mutating func make(_ id: UInt64) {
+        guard let order = orders[id], order.stage == .waiting, let waiter = order.waiters.first else { return }
+        orders[id]?.stage = .making(0)
+        if order.isVideo { busyVideos += 1 } else { busyPictures += 1 }
+        actions.append(
+            .make(
+                Job(
+                    id: id, path: waiter.path, identity: waiter.identity, type: order.original.type,
+                    original: order.original.content, recipe: order.recipe, known: order.known)))
+    }
+
+    /// Reports why files wait, if a person can help.
+    private mutating func reportTrouble() {
+        var message: String?
+        if let reason = fullDisks.values.first {
+            message = "files can't be processed before their upload: \(reason); make room on the disk"
+        } else if storedBytes >= limits.storedBytes, !orders.isEmpty, busyPictures + busyVideos == 0 {
+            message =
+                "\(waiterCount) files wait to be processed: processed files that wait for their upload have reached "
+                + "media.products_max_size; resume paused uploads, or raise the limit"
+        }
+        if message == trouble || (message == nil) == (trouble == nil) { return }
+        trouble = message
+        actions.append(.problem(message))
+    }
+}
+
+extension FileError {
+    /// The error of a file whose positions could not be removed.
+    package static func locationNotRemoved(_ reason: String) -> FileError {
+        FileError(
+            code: "location_not_removed",
+            message: "its positions could not be removed, so the file is not sent: \(reason)", retryable: false)
+    }
+}

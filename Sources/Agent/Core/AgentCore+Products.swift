@@ -54,13 +54,14 @@ extension AgentCore {
             default: event.paths
             }
         if paths?.isEmpty == true { return }
-        carryOut(release(paths))
+        let mayReturn = if case .renamed = event { true } else { false }
+        carryOut(release(paths, mayReturn: mayReturn))
     }
 
-    private mutating func release(_ paths: [RelativePath]?) -> [ProductQueue.Action] {
+    private mutating func release(_ paths: [RelativePath]?, mayReturn: Bool) -> [ProductQueue.Action] {
         // The box is released before the path book changes.
         let book = boxedBook
-        return products.release(paths, now: now.monotonic) { book.value.expects($0, job: $1) }
+        return products.release(paths, mayReturn: mayReturn, now: now.monotonic) { book.value.expects($0, job: $1) }
     }
 
     private mutating func carryOut(_ actions: [ProductQueue.Action]) {

@@ -199,9 +199,11 @@ package struct ProductQueue: Sendable {
     ///
     /// - Parameters:
     ///   - paths: the paths to check; nil checks all.
+    ///   - mayReturn: whether the files may soon be hashed again under another name. Their work continues for a while.
     ///   - isExpected: whether the path book still waits for the result of this job.
     package mutating func release(
-        _ paths: [RelativePath]?, now: MonotonicTime, unless isExpected: (RelativePath, UInt64) -> Bool
+        _ paths: [RelativePath]?, mayReturn: Bool, now: MonotonicTime,
+        unless isExpected: (RelativePath, UInt64) -> Bool
     ) -> [Action] {
         for path in paths ?? Array(places.keys) {
             for id in places[path] ?? [] {
@@ -213,16 +215,21 @@ package struct ProductQueue: Sendable {
                 // Other names of the file share the result of the hash.
                 for waiter in left { actions.append(.tell(waiter, .changed)) }
                 if orders[id]?.waiters.contains(where: { $0.path == path }) != true { leave(path, id) }
-                if orders[id]?.waiters.isEmpty == true { abandon(id, now: now) }
+                if orders[id]?.waiters.isEmpty == true { abandon(id, mayReturn: mayReturn, now: now) }
             }
         }
         return conclude(now)
     }
 
-    private mutating func abandon(_ id: UInt64, now: MonotonicTime) {
-        guard orders[id]?.isMaking == true else { return forget(id) }
-        orders[id]?.abandoned = now
-        timed.insert(id)
+    private mutating func abandon(_ id: UInt64, mayReturn: Bool, now: MonotonicTime) {
+        let isMaking = orders[id]?.isMaking == true
+        if isMaking, mayReturn {
+            orders[id]?.abandoned = now
+            timed.insert(id)
+        } else {
+            if isMaking { actions.append(.stop(id: id)) }
+            forget(id)
+        }
     }
 
     private mutating func leave(_ path: RelativePath, _ id: UInt64) {

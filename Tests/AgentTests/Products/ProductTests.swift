@@ -272,4 +272,28 @@ struct ProductTests {
         try await second.ends("a.jpg", .done)
         #expect(remote.registered.last == key(picture(1)))
     }
+
+    @Test("a file renamed while it is processed keeps the work, a cancelled one does not")
+    func renamed() async throws {
+        let (remote, step) = (ScriptedRemote(), ScriptedStep())
+        let bench = try await Bench(remote: remote, recipes: compress, step: step)
+        step.hold()
+        try await bench.drop("a.jpg", picture(1))
+        try await bench.until("a.jpg", is: .processing)
+        try await bench.rename("a.jpg", to: "b.jpg")
+        try await bench.ready("b.jpg")
+        try await bench.until("b.jpg", is: .processing)
+        step.release()
+        try await bench.ends("b.jpg", .done)
+        #expect(step.inputs.count == 1 && remote.registered.count == 1)
+
+        step.hold()
+        try await bench.drop("c.jpg", picture(3))
+        try await bench.until("c.jpg", is: .processing)
+        _ = await bench.backend.perform(.cancel, on: .file(id: FileReport.id(of: try bench.path("c.jpg"))))
+        try await bench.ends("c.jpg", .cancelled)
+        // The step ends because its task was cancelled, although the test holds it.
+        try await Poll.until("the work to stop") { !step.isHolding }
+        #expect(remote.registered.count == 1)
+    }
 }

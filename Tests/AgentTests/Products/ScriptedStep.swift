@@ -27,6 +27,9 @@ final class ScriptedStep: ProductStep {
     /// The sizes of the files that the step got, in order.
     var inputs: [UInt64] { state.withLock { $0.inputs } }
 
+    /// Whether a file waits in the step.
+    var isHolding: Bool { state.withLock { !$0.waiting.isEmpty } }
+
     func answer(_ answer: Answer) { state.withLock { $0.answer = answer } }
     func hold() { state.withLock { $0.isHeld = true } }
 

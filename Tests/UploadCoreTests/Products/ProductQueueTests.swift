@@ -151,20 +151,28 @@ import Testing
         let job = try #require(jobs(try hashed("a.jpg", 1)).first)
         _ = try hashed("b.jpg", 1)
         let path = try waiter("a.jpg", 1).path
-        let first = queue.release([path], now: now) { path, _ in "\(path)" != "a.jpg" }
+        let first = queue.release([path], mayReturn: false, now: now) { path, _ in "\(path)" != "a.jpg" }
         #expect(findings(first) == ["a.jpg": .changed])
         #expect(!first.contains(.stop(id: job.id)))
-        #expect(findings(queue.release(nil, now: now) { _, _ in false }) == ["b.jpg": .changed])
+        #expect(findings(queue.release(nil, mayReturn: true, now: now) { _, _ in false }) == ["b.jpg": .changed])
         #expect(queue.waiterCount == 0)
         // A renamed file comes back under its new name.
         let again = try hashed("c.jpg", 1)
         #expect(jobs(again).isEmpty && queue.nextDeadline == nil)
-        _ = queue.release(nil, now: now) { _, _ in false }
+        _ = queue.release(nil, mayReturn: true, now: now) { _, _ in false }
         now = try #require(queue.nextDeadline)
         #expect(queue.handle(.tick, now: now).contains(.stop(id: job.id)) && queue.isEmpty)
         // The result of stopped work comes too late. Its file goes.
         let late = queue.handle(.made(id: job.id, content(9), made(), digests: [], error: nil), now: now)
         #expect(late == [.release(content(9).key)])
+    }
+
+    @Test mutating func cancelledWorkStopsAtOnceAndTheNextBegins() throws {
+        let job = try #require(jobs(try hashed("a.mp4", 1, Self.video)).first)
+        _ = try hashed("b.mp4", 2, Self.video)
+        let actions = queue.release([job.path], mayReturn: false, now: now) { _, _ in false }
+        #expect(actions.contains(.stop(id: job.id)))
+        #expect(jobs(actions).map(\.original.key.low) == [2])
     }
 
     @Test mutating func aRetryThatHasNoSlotWaitsWithoutAnAlarm() throws {
@@ -232,7 +240,7 @@ import Testing
                 perform(queue.handle(.failed(id: id, reason: "x", isDiskFull: random.next() % 2 == 0), now: now))
             case 6:
                 guard let job = waiting.keys.randomElement(using: &random) else { continue }
-                perform(queue.release(nil, now: now) { $1 != job })
+                perform(queue.release(nil, mayReturn: random.next() % 2 == 0, now: now) { $1 != job })
             default: perform(queue.handle(.tick, now: now))
             }
             #expect(queue.waiterCount == waiting.count)

@@ -7,6 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "outbox_md5_pair reads words of little-endian processors"
+#endif
+
 /// Adds whole blocks of 64 bytes to two states (A, B, C, D).
 static inline void outbox_md5_pair(uint32_t first[4], uint32_t second[4], const uint8_t *bytes, size_t blocks) {
     uint32_t a0 = first[0], b0 = first[1], c0 = first[2], d0 = first[3];

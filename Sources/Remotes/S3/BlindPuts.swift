@@ -16,6 +16,8 @@ final class BlindPuts: Sendable {
     static let objectsBeforeTest = 4
     /// How many contents in a row must be missing before the next ones are sent without a question.
     static let caution = 32
+    /// How many tests may end without an answer. A store that forbids to send an object again gives none.
+    static let tests = 2
 
     private enum Store {
         /// So many objects were stored.
@@ -27,6 +29,8 @@ final class BlindPuts: Sendable {
 
     private struct State {
         var store = Store.untested(objects: 0)
+        /// The tests that ended without an answer.
+        var vainTests = 0
         /// How many contents to ask for before the next one is sent without a question.
         var questions = 0
         /// Contents registered without a question, and not sent yet.
@@ -96,7 +100,9 @@ final class BlindPuts: Sendable {
             switch isHonoured {
             case true?: state.store = .honoursCondition
             case false?: state.store = .ignoresCondition
-            case nil: state.store = .untested(objects: 0)
+            case nil:
+                state.vainTests += 1
+                state.store = state.vainTests < Self.tests ? .untested(objects: 0) : .ignoresCondition
             }
         }
     }

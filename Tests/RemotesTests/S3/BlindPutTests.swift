@@ -52,6 +52,18 @@ struct BlindPutTests: S3Steps {
         #expect(try await log(server) { _ = try await self.handle(try small(5), server) } == ["HeadObject"])
     }
 
+    @Test("a store that does not answer the test is tested twice, and then no more")
+    func vainTests() {
+        let puts = BlindPuts()
+        var tests = 0
+        for _ in 0..<40 where puts.beginTest(size: 1000) {
+            tests += 1
+            puts.endTest(isHonoured: nil)
+        }
+        #expect(tests == BlindPuts.tests)
+        #expect(!puts.skipsQuestion(about: ContentKey(high: 1, low: 1), size: 1000))
+    }
+
     @Test("a large content, and one whose key does not name the content, are asked for")
     func others() async throws {
         let server = try await tested()

@@ -109,8 +109,12 @@ struct LocationFiles {
 
     /// Replaces bytes everywhere in a file by as many others.
     func replace(_ old: String, by new: String, in name: String) throws {
+        try replace(Data(old.utf8), by: Data(new.utf8), in: name)
+    }
+
+    func replace(_ old: Data, by new: Data, in name: String) throws {
         var data = try bytes(name)
-        while let range = data.range(of: Data(old.utf8)) { data.replaceSubrange(range, with: Data(new.utf8)) }
+        while let range = data.range(of: old) { data.replaceSubrange(range, with: new) }
         try data.write(to: URL(filePath: path(name)))
     }
 }
@@ -123,5 +127,15 @@ struct RemoverStage {
     init(program: String? = LocationFiles.exiftool) throws {
         directory = try TemporaryDirectory()
         remover = LocationRemover(program: program, directory: directory.path("exiftool"))
+    }
+
+    /// Performs the step; the reason if it refuses the file.
+    func refusal(of path: String) async throws -> String? {
+        do {
+            _ = try await StepRun(remover, on: path)
+            return nil
+        } catch ProductFailure.refused(let reason) {
+            return reason
+        }
     }
 }

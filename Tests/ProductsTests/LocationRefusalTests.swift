@@ -10,22 +10,12 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
 
 /// What the remover refuses: positions that can't be removed, damaged and hostile files.
 @Suite(.enabled(if: canRun, "needs exiftool and ffmpeg"), .serialized) struct LocationRefusalTests {
-    /// Performs the step; the reason if it refuses the file.
-    private func refusal(_ stage: RemoverStage, _ path: String) async throws -> String? {
-        do {
-            _ = try await StepRun(stage.remover, on: path)
-            return nil
-        } catch ProductFailure.refused(let reason) {
-            return reason
-        }
-    }
-
     @Test func refusesPositionsInTypesThatNobodyWrites() async throws {
         let files = try LocationFiles()
         try await files.base("plain.mp4")
         try await files.media.make(
             "-i \(files.path("plain.mp4")) -c copy -metadata comment=+48.1375+011.5755/ position.avi")
-        let reason = try await refusal(RemoverStage(), files.path("position.avi"))
+        let reason = try await RemoverStage().refusal(of: files.path("position.avi"))
         #expect(reason?.contains("can't be removed from video/x-msvideo") == true, "\(reason ?? "")")
     }
 
@@ -37,7 +27,23 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
             try await files.media.make(
                 "-i \(files.path("plain.mp4")) -i \(files.path("text.srt")) -map 0 -map 1 -c copy -c:s srt text.mkv")
             let stage = try RemoverStage()
-            #expect(try await (refusal(stage, files.path("text.mkv")) != nil) == isRefused)
+            #expect(try await (stage.refusal(of: files.path("text.mkv")) != nil) == isRefused)
+        }
+    }
+
+    @Test func refusesForeignXMPWithPositions() async throws {
+        let files = try LocationFiles()
+        let stage = try RemoverStage()
+        for (attributes, isRefused) in [
+            ("foo:lat='48.137154'", true), ("foo:place='48.137154, 11.576124'", true), ("foo:place='Munich'", false),
+        ] {
+            let xmp =
+                "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
+                + "<rdf:Description rdf:about='' xmlns:foo='http://foo.example/' \(attributes)/></rdf:RDF></x:xmpmeta>"
+            _ = try files.media.write(xmp.utf8, "foreign.xmp")
+            try await files.media.make("-f lavfi -i testsrc=size=96x64 -frames:v 1 foreign.jpg")
+            try await files.tag("foreign.jpg", ["-XMP<=\(files.path("foreign.xmp"))"])
+            #expect(try await (stage.refusal(of: files.path("foreign.jpg")) != nil) == isRefused, "\(attributes)")
         }
     }
 
@@ -55,7 +61,7 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
         ]
         for (name, data) in bad {
             let path = try files.media.write(data, name)
-            #expect(try await refusal(stage, path) != nil, "\(name) was accepted")
+            #expect(try await stage.refusal(of: path) != nil, "\(name) was accepted")
             #expect(try await StepRun(stage.remover, on: files.path("good.jpg")).outcome != .unchanged)
         }
     }
@@ -92,7 +98,7 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
     @Test func othersAreRefused() async throws {
         let files = try LocationFiles()
         let path = try files.media.write("<gpx/>".utf8, "track.gpx")
-        #expect(try await refusal(RemoverStage(), path) != nil)
+        #expect(try await RemoverStage().refusal(of: path) != nil)
     }
 
     @Test func manyAtOnceShareOneProcess() async throws {
@@ -149,6 +155,43 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
     @Test func crashRefusesTheFile() async throws {
         let failure = try await Scene("echo broken >&2; exit 1").failure()
         #expect(failure == .refused("exiftool ended with exit code 1: broken"))
+    }
+
+    @Test func killedProgramIsNotTheFilesFault() async throws {
+        let scene = try Scene("while read line; do :; done")
+        let task = Task { await scene.failure() }
+        let process = try await Poll.value("the program runs") { Self.process(with: scene.files.path("exiftool")) }
+        kill(process, SIGKILL)
+        guard case .failed? = await task.value else {
+            Issue.record("the file was blamed")
+            return
+        }
+    }
+
+    @Test func endlessLineIsRefused() async throws {
+        // A confined script starts no other programs.
+        let script = "printf '%03000000d\\n' 1; while read line; do :; done"
+        let failure = try await Scene(script).failure()
+        #expect(failure == .refused("exiftool printed a line that is too long to be searched"))
+    }
+
+    @Test func endedProgramIsStartedAgain() async throws {
+        // Answers one command for a picture without positions, and ends.
+        let scene = try Scene(
+            "while read line; do case $line in -execute1) printf 'File\\tFileType\\tJPEG\\n{ready1}\\n'; exit 0; esac; done"
+        )
+        #expect(await scene.failure() == nil)
+        try await Poll.until("the program ends") { Self.process(with: scene.files.path("exiftool")) == nil }
+        #expect(await scene.failure() == nil)
+    }
+
+    /// Returns a process with this word in its command line. A process that has ended has none.
+    private static func process(with word: String) -> pid_t? {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.compactMap { pid_t($0) }.first { process in
+            let line = FileManager.default.contents(atPath: "/proc/\(process)/cmdline")
+            return line?.range(of: Data(word.utf8)) != nil
+        }
     }
 
     @Test func unusablePerlIsNotTheFilesFault() async throws {

@@ -12,6 +12,8 @@ struct BoxPositions {
     private(set) var patches: [Patch] = []
     /// Why the positions can't be removed; nil if they can.
     private(set) var obstacle: String?
+    /// Where the tracks of pictures and sound begin. Removing positions leaves all of them.
+    private(set) var essence: [UInt64] = []
 
     private let part: FilePart
     private let cancellation: Cancellation
@@ -75,7 +77,9 @@ struct BoxPositions {
     private mutating func remove(_ box: Box) { patches += box.removal }
 
     private mutating func searchMovie(_ movie: Box) throws(ProductFailure) {
-        for box in try children(of: movie.content) {
+        let children = try children(of: movie.content)
+        isFragmented = isFragmented || children.contains { $0.type == "mvex" }
+        for box in children {
             switch box.type {
             case "trak": try searchTrack(box)
             case "cmov": obstacle = "its description is compressed, so positions in it can't be removed"
@@ -127,9 +131,20 @@ struct BoxPositions {
         let children = try children(of: start..<box.content.upperBound)
         var positions: Set<UInt64> = []
         for keys in children where keys.type == "keys" { positions = Self.positions(inKeys: try content(of: keys)) }
-        for child in children where child.type == "ilst" {
-            for item in try self.children(of: child.content) { try searchItem(item, positions) }
+        for child in children {
+            switch child.type {
+            case "ilst": for item in try self.children(of: child.content) { try searchItem(item, positions) }
+            // Sony's cameras describe a recording in XML, with a group of positions.
+            case "xml ", "bxml": if try hasPositions(inXML: child) { remove(child) }
+            default: break
+            }
         }
+    }
+
+    private func hasPositions(inXML box: Box) throws(ProductFailure) -> Bool {
+        if isThorough { return true }
+        let text = String(decoding: try content(of: box), as: UTF8.self).lowercased()
+        return text.contains("gps") || text.contains("latitude")
     }
 
     private mutating func searchItem(_ item: Box, _ positions: Set<UInt64>) throws(ProductFailure) {
@@ -164,14 +179,13 @@ struct BoxPositions {
 
     private mutating func searchTrack(_ box: Box) throws(ProductFailure) {
         tracks += 1
-        let track = try BoxTrack(try descendants(of: box), part)
-        var isPosition = track.isUnknownData
-        if !isPosition { isPosition = try track.hasPositionsInText(cancellation) }
-        if case .unknownToo(let reported) = thoroughness, reported.contains(tracks) { isPosition = true }
-        if isPosition {
-            if isFragmented {
-                obstacle = "it has a track of positions in fragments, which can't be removed"
-            } else {
+        let inner = try descendants(of: box)
+        let track = try BoxTrack(handlers: inner.filter { $0.isHandler }.map(\.box), inner.map(\.box), part)
+        if track.isPictureOrSound { essence.append(box.range.lowerBound) }
+        if try isPosition(track) {
+            if track.isPictureOrSound {
+                obstacle = "it has a track of pictures or sound with the name of another kind"
+            } else if !isFragmented {
                 remove(box)
                 patches += try track.samples(cancellation).map { .zeros($0) }
             }
@@ -182,13 +196,30 @@ struct BoxPositions {
         }
     }
 
-    /// Returns the boxes of a track that describe its samples.
-    private mutating func descendants(of track: Box) throws(ProductFailure) -> [Box] {
-        var found: [Box] = []
+    /// Whether a track holds positions. The samples of a fragmented file are not read.
+    private mutating func isPosition(_ track: BoxTrack) throws(ProductFailure) -> Bool {
+        if isFragmented, track.isUnknownData || track.isText {
+            obstacle = "it has a track of text or data in fragments, which is not searched"
+            return true
+        }
+        if case .unknownToo(let reported) = thoroughness, reported.contains(tracks), !track.isPictureOrSound {
+            return true
+        }
+        if track.isUnknownData { return true }
+        return try track.hasPositionsInText(cancellation)
+    }
+
+    /// Returns the boxes of a track that describe its samples, and which of them are handlers directly within `mdia`.
+    private mutating func descendants(of track: Box) throws(ProductFailure) -> [(box: Box, isHandler: Bool)] {
+        var found: [(box: Box, isHandler: Bool)] = []
         var open = [track]
         while let box = open.popLast() {
             for child in try children(of: box.content) {
-                if ["mdia", "minf", "stbl"].contains(child.type) { open.append(child) } else { found.append(child) }
+                if ["mdia", "minf", "stbl"].contains(child.type) {
+                    open.append(child)
+                } else {
+                    found.append((child, child.type == "hdlr" && box.type == "mdia"))
+                }
             }
         }
         return found

@@ -6,6 +6,7 @@ struct BoxTrack {
     private var format = ""
     /// The sample descriptions.
     private var description: [UInt8] = []
+    private let hasPictureOrSoundHeader: Bool
     private var tables: [String: [UInt8]] = [:]
     private let part: FilePart
 
@@ -16,33 +17,51 @@ struct BoxTrack {
     private static let texts: Set = ["text", "sbtl", "subt", "subp", "clcp"]
     private static let textFormats: Set = ["text", "tx3g", "wvtt", "stpp", "c608", "c708", "mp4s"]
 
+    /// Sample formats of pictures and sound.
+    private static let codecs: Set = [
+        "avc1", "avc2", "avc3", "avc4", "hvc1", "hev1", "dvh1", "dvhe", "vvc1", "av01", "vp08", "vp09", "mp4v", "s263",
+        "H263", "h263", "jpeg", "mjpa", "mjpb", "apch", "apcn", "apcs", "apco", "ap4h", "ap4x", "AVdh", "raw ", "encv",
+        "mp4a", "samr", "sawb", "alac", "ac-3", "ec-3", "Opus", "fLaC", ".mp3", "lpcm", "sowt", "twos", "in24", "in32",
+        "fl32", "fl64", "ulaw", "alaw", "enca",
+    ]
+
     /// Reads what describes the track's samples.
     ///
-    /// - Parameter boxes: The boxes within `trak`, `mdia`, `minf` and `stbl`.
-    init(_ boxes: [Box], _ part: FilePart) throws(ProductFailure) {
+    /// - Parameters:
+    ///   - handlers: The handlers directly within `mdia`. `minf` may have one of its own, for the data.
+    ///   - boxes: The boxes within `trak`, `mdia`, `minf` and `stbl`.
+    init(handlers: [Box], _ boxes: [Box], _ part: FilePart) throws(ProductFailure) {
         self.part = part
-        for box in boxes where ["hdlr", "stsd", "stco", "co64", "stsz", "stz2", "stsc"].contains(box.type) {
+        hasPictureOrSoundHeader = boxes.contains { $0.type == "vmhd" || $0.type == "smhd" }
+        if let box = handlers.first, box.content.count >= 12 {
+            let bytes = try part.bytes(at: box.content.lowerBound, count: 12) ?? []
+            handler = String(decoding: bytes.suffix(4), as: UTF8.self)
+        }
+        for box in boxes where ["stsd", "stco", "co64", "stsz", "stz2", "stsc"].contains(box.type) {
             guard box.content.count <= Self.longestTable else { throw .refused("a table of the video is too large") }
-            // `minf` may have a handler of its own, for the data; the one of `mdia` says `mhlr` or nothing.
             let bytes = try part.bytes(at: box.content.lowerBound, count: box.content.count) ?? []
-            switch box.type {
-            case "hdlr":
-                if !bytes.dropFirst(4).starts(with: "dhlr".utf8) {
-                    handler = String(decoding: bytes.dropFirst(8).prefix(4), as: UTF8.self)
-                }
-            case "stsd":
+            if box.type == "stsd" {
                 description = bytes
                 format = String(decoding: bytes.dropFirst(12).prefix(4), as: UTF8.self)
-            default: tables[box.type] = bytes
+            } else {
+                tables[box.type] = bytes
             }
         }
     }
+
+    /// Whether the track is picture or sound, so that it must stay, whatever its handler says.
+    var isPictureOrSound: Bool {
+        ["vide", "soun"].contains(handler) || hasPictureOrSoundHeader || Self.codecs.contains(format)
+    }
+
+    /// Whether the samples are subtitles or other text.
+    var isText: Bool { Self.texts.contains(handler) }
 
     /// Whether the track holds data that nobody here can read, such as the sensors of a camera: `gpmd`, `camm`, `rtmd`,
     /// `mett`. Phones write harmless tracks of the kind `mebx`, which name what they hold.
     var isUnknownData: Bool {
         if Self.understood.contains(handler) { return false }
-        if Self.texts.contains(handler) { return !Self.textFormats.contains(format) }
+        if isText { return !Self.textFormats.contains(format) }
         guard format == "mebx" else { return true }
         let names = String(decoding: description, as: UTF8.self).lowercased()
         return names.contains("location") || names.contains("gps")
@@ -50,7 +69,7 @@ struct BoxTrack {
 
     /// Whether the samples are text with positions, as drones write them.
     func hasPositionsInText(_ cancellation: Cancellation) throws(ProductFailure) -> Bool {
-        guard Self.texts.contains(handler) else { return false }
+        guard isText else { return false }
         var read: UInt64 = 0
         for range in try samples(cancellation) {
             try cancellation.check()

@@ -97,7 +97,8 @@ final class ExifTool: @unchecked Sendable {
     }
 
     private func runningSession() throws(ProductFailure) -> ExifToolSession {
-        if let session { return session }
+        if let session, !session.hasEnded { return session }
+        endSession()
         let new = try ExifToolSession(program: program, directory: directory)
         session = new
         return new

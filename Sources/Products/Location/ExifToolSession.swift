@@ -53,6 +53,9 @@ final class ExifToolSession {
         }
     }
 
+    /// Whether exiftool has ended on its own, or somebody killed it.
+    var hasEnded: Bool { waitUntilReadable([process.pollDescriptor], deadline: 0)[0] }
+
     /// Kills exiftool.
     func end() { process.end() }
 
@@ -61,8 +64,8 @@ final class ExifToolSession {
     /// - Parameters:
     ///   - arguments: Must not contain line breaks.
     ///   - seconds: Limit of the elapsed time.
-    ///   - line: Receives each line of the output, cut after 64 KiB.
-    /// - Throws: ``ProductFailure``; the session can't be used any more.
+    ///   - line: Receives each line of the output.
+    /// - Throws: ``ProductFailure``, also if a line is over 1 MiB; the session can't be used any more.
     func run(
         _ arguments: [String], within seconds: Int, _ cancellation: Cancellation,
         line: (ArraySlice<UInt8>) -> Void = { _ in }
@@ -76,7 +79,10 @@ final class ExifToolSession {
             let text = (arguments + ["-execute\(number)"]).map { $0 + "\n" }.joined()
             try writeAll(Array(text.utf8), to: commands.rawValue)
         } catch {
-            throw ended(cancellation)
+            // exiftool has not read the command, so the file is not at fault.
+            let failure = ended(cancellation)
+            if case .refused(let reason) = failure { throw .failed(reason) }
+            throw failure
         }
         var lines = LineSplitter()
         let mark = Array("{ready\(number)}".utf8)
@@ -90,11 +96,12 @@ final class ExifToolSession {
                     if found.elementsEqual(mark) { isReady = true } else { line(found) }
                 }
             }
+            if lines.isCut { throw .refused("exiftool printed a line that is too long to be searched") }
             if isReady { return }
             if ready[0] { throw ended(cancellation) }
             if monotonicNanoseconds() >= deadline {
                 process.end()
-                throw .refused("exiftool took over \(seconds) s and was killed")
+                throw .failed("exiftool took over \(seconds) s and was killed")
             }
         }
     }
@@ -104,8 +111,13 @@ final class ExifToolSession {
         _ = errors.drain { tail.append($0) }
         if cancellation.isCancelled { return .cancelled }
         let said = tail.lastLine.isEmpty ? "" : ": \(tail.lastLine)"
+        switch ending {
         // The dynamic linker or perl misses a file; such an exiftool fails on every file.
-        if ending == .exited(127) || ending == .exited(2) { return .failed("exiftool ended with \(ending)\(said)") }
+        case .exited(127), .exited(2): return .failed("exiftool ended with \(ending)\(said)")
+        // Somebody else, such as the kernel that is out of memory.
+        case .killed: return .failed("exiftool ended with \(ending)\(said)")
+        case .exited: break
+        }
         return .refused("exiftool ended with \(ending)\(said)")
     }
 
@@ -121,8 +133,10 @@ final class ExifToolSession {
 
 /// Splits a stream of bytes into lines.
 private struct LineSplitter {
-    private static let longest = 64 << 10
+    private static let longest = 1 << 20
     private var rest: [UInt8] = []
+    /// Whether a line was too long, so that its end is missing.
+    private(set) var isCut = false
 
     mutating func split(_ piece: ArraySlice<UInt8>, _ take: (ArraySlice<UInt8>) -> Void) {
         var piece = piece
@@ -137,5 +151,6 @@ private struct LineSplitter {
 
     private mutating func append(_ bytes: ArraySlice<UInt8>) {
         rest.append(contentsOf: bytes.prefix(Self.longest - rest.count))
+        if rest.count == Self.longest { isCut = true }
     }
 }

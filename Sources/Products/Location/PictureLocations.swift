@@ -20,13 +20,14 @@ struct PictureLocations {
         let original = try create("picture.\(MediaSignatures.fileExtension(for: input.type))")
         try FileCopy.copy(input.file, count: input.size, to: original.file, cancellation)
         var report = try read(original.path)
-        let isTagged = !report.tags.isEmpty
+        let isTagged = !report.tags.isEmpty || report.positionTrouble != nil
         var current = original
         if isTagged { (current, report) = try cleaned(original, report) }
         let isPatched = try patch(current)
         if !isPatched, !isTagged { return .unchanged }
         if isPatched { report = try read(current.path) }
         if let tag = report.tags.first { throw .refused("exiftool could not remove \(tag.group):\(tag.name)") }
+        if let trouble = report.positionTrouble { throw .refused("exiftool could not read the picture: \(trouble)") }
         try FileCopy.copy(current.file, count: try size(of: current), to: output, cancellation)
         return .made(input.type)
     }
@@ -109,6 +110,7 @@ struct PictureLocations {
             video.file, from: video.range.lowerBound, count: UInt64(video.range.count), to: copy.file, cancellation)
         let left = try read(copy.path)
         if unlink(copy.path) != 0 { throw .failed("cannot remove \(copy.path)") }
+        if let trouble = left.positionTrouble { throw .refused("exiftool could not read the video: \(trouble)") }
         if let tag = left.tags.first {
             throw .refused("the video in the picture has a position that can't be removed: \(tag.group):\(tag.name)")
         }

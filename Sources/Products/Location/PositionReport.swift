@@ -15,6 +15,8 @@ struct PositionReport {
     private(set) var fileType: String?
     /// Why exiftool could not read the file, or a part of it.
     private(set) var trouble: String?
+    /// A warning about GPS data, such as a broken entry, which goes with the data.
+    private(set) var positionTrouble: String?
 
     private static let mostTags = 100
 
@@ -34,14 +36,22 @@ struct PositionReport {
         switch (tag.family, tag.name) {
         case ("ExifTool", "Error"): trouble = trouble ?? text(fields[2])
         case ("ExifTool", "Warning"):
-            if Self.isGrave(text(fields[2])) { trouble = trouble ?? text(fields[2]) }
+            let warning = text(fields[2])
+            if Self.isGrave(warning) {
+                trouble = trouble ?? warning
+            } else if warning.lowercased().contains("gps") {
+                positionTrouble = positionTrouble ?? warning
+            }
         case ("File", "FileType"): fileType = fileType ?? text(fields[2])
         case ("ExifTool", _): break
         // Names, times and attributes of the copy.
         case ("File", _) where tag.group == "System": break
         default:
             guard tags.count < Self.mostTags else { return }
-            if tag.isPosition || PositionText.isFound(in: fields[2]), !tags.contains(tag) { tags.append(tag) }
+            let isPosition =
+                tag.isPosition || tag.isName && PositionText.isName(fields[2])
+                || PositionText.isFound(in: fields[2], isFreeText: tag.isFreeText)
+            if isPosition, !tags.contains(tag) { tags.append(tag) }
         }
     }
 
@@ -50,7 +60,7 @@ struct PositionReport {
     /// Whether exiftool left something unread that may hold a position. Most warnings tell of small faults.
     private static func isGrave(_ warning: String) -> Bool {
         let words = [
-            "install ", "gps", "inflat", "compress", "encrypt", "too large", "too many", "memory", "aborted",
+            "install ", "inflat", "compress", "encrypt", "too large", "too many", "memory", "aborted",
             "format error",
         ]
         let warning = warning.lowercased()
@@ -70,12 +80,43 @@ extension PositionReport.Tag {
     /// The version of the format, which says nothing about a place; and light, which has a latitude too.
     private static let harmless: Set = ["GPSVersionID", "ISOSpeedLatitudeyyy", "ISOSpeedLatitudezzz"]
 
+    /// Names of coordinates that are parts of too many words.
+    private static let wholeNames: Set = ["lat", "lon", "lng", "latlng", "latlon"]
+    /// Words in the names of tags that people or programs write texts to.
+    private static let texts = [
+        "comment", "description", "title", "keyword", "caption", "headline", "subtitle", "text", "label", "instruction",
+        "note", "url", "name", "event", "artist", "copyright", "album",
+    ]
+    /// Namespaces of XMP in which cameras and programs write numbers, such as places in the picture.
+    private static let namespacesOfNumbers: Set = [
+        "x", "aux", "crs", "crd", "crss", "exif", "exifEX", "tiff", "MP", "mwg-rs", "hdrgm", "HDRGainMap", "apple-fi",
+        "GDepth", "GPano", "GImage", "GCamera", "Device", "xmpDM", "xmpMM",
+    ]
+
+    /// Whether two numbers with fractions in the value may be a position.
+    var isFreeText: Bool {
+        if family == "MakerNotes" || family == "ICC_Profile" || family == "Composite" { return false }
+        let lowercased = name.lowercased()
+        if lowercased == "subject" || Self.texts.contains(where: { lowercased.contains($0) }) { return true }
+        switch family {
+        case "XMP": return !Self.namespacesOfNumbers.contains(String(group.dropFirst(4)))
+        case "PNG", "XML", "Matroska": return true
+        case "QuickTime": return group == "Keys" || group == "ItemList"
+        default: return false
+        }
+    }
+
+    /// Whether the value names what another tag holds, as in the XML of Sony's cameras.
+    var isName: Bool { ["XML", "QuickTime"].contains(family) && name.hasSuffix("Name") }
+
     /// Whether the name says that the tag holds a position.
     var isPosition: Bool {
         if Self.harmless.contains(name) { return false }
         if group == "GPS" || group == "GeoTiff" || Self.geoTIFF.contains(name) { return true }
         let lowercased = name.lowercased()
-        if Self.words.contains(where: { lowercased.contains($0) }) { return true }
+        if Self.wholeNames.contains(lowercased) || Self.words.contains(where: { lowercased.contains($0) }) {
+            return true
+        }
         return Self.familiesOfVideos.contains(family) && lowercased.contains("location")
     }
 }

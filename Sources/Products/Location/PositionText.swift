@@ -1,9 +1,14 @@
 /// Recognises positions in texts, whatever the field is called.
 enum PositionText {
     /// Whether a text contains an ISO 6709 position (`+48.1370+011.5750/`), a sentence of a GPS receiver, a geotag
-    /// (`geo:lat=48.1`), or the word latitude or longitude before a number.
-    static func isFound(in text: some Collection<UInt8>) -> Bool {
+    /// (`geo:lat=48.1`), the word latitude or longitude before a number, or coordinates as in ``CoordinateText``.
+    ///
+    /// - Parameter isFreeText: Whether two numbers with fractions alone are a position. False for values of cameras,
+    ///   which contain many such numbers.
+    static func isFound(in text: some Collection<UInt8>, isFreeText: Bool = true) -> Bool {
         let bytes = Array(text)
+        let coordinates = CoordinateText(bytes)
+        if coordinates.hasMarkedCoordinates || isFreeText && coordinates.hasPair { return true }
         for index in bytes.indices {
             switch bytes[index] {
             case UInt8(ascii: "+"), UInt8(ascii: "-"): if isPoint(bytes[index...]) { return true }
@@ -16,14 +21,22 @@ enum PositionText {
         return false
     }
 
-    /// ISO 6709, annex H: degrees, minutes and seconds without separators, then a slash, an altitude or the end.
+    /// Whether a text is the name of a position: `ExifGPS`, `Latitude`, `GPSLongitude`.
+    static func isName(_ text: ArraySlice<UInt8>) -> Bool {
+        let name = lowercased(text.prefix(40))
+        return ["exifgps", "latitude", "longitude"].contains(name) || name.hasPrefix("gps") && !name.contains(" ")
+    }
+
+    /// ISO 6709, annex H: degrees, minutes and seconds without separators, then a slash, an altitude or the end. Without
+    /// fractions the slash must be there, since telephone numbers look the same.
     private static func isPoint(_ text: ArraySlice<UInt8>) -> Bool {
         guard let latitude = number(text), [2, 4, 6].contains(latitude.whole),
             let longitude = number(text.dropFirst(latitude.length)), [3, 5, 7].contains(longitude.whole)
         else { return false }
-        let next = text.dropFirst(latitude.length + longitude.length).first
-        let isEnd = next == UInt8(ascii: "/") || next == UInt8(ascii: "+") || next == UInt8(ascii: "-")
-        return isEnd || latitude.length > latitude.whole + 1 && longitude.length > longitude.whole + 1
+        var rest = text.dropFirst(latitude.length + longitude.length)
+        if let altitude = number(rest) { rest = rest.dropFirst(altitude.length) }
+        if rest.first == UInt8(ascii: "/") { return true }
+        return latitude.length > latitude.whole + 1 && longitude.length > longitude.whole + 1
     }
 
     /// A sign, digits, and maybe a fraction.
@@ -49,14 +62,19 @@ enum PositionText {
         return isDigit(first) || first == UInt8(ascii: "-")
     }
 
-    /// The word and, after up to four signs that aren't letters, a digit. One drone spells it "longtitude".
+    /// The word and, after up to four signs that aren't letters, a number with a fraction, with minutes (`48:8:13.7`), or
+    /// in parts of degrees (`481375000`). `Dell Latitude 5420` is a computer. One drone spells it "longtitude".
     private static func isNamed(_ text: ArraySlice<UInt8>) -> Bool {
         for word in ["latitude", "longitude", "longtitude"] where lowercased(text.prefix(word.utf8.count)) == word {
-            let rest = text.dropFirst(word.utf8.count).prefix(5)
-            for byte in rest {
-                if isDigit(byte) { return true }
-                if byte | 0x20 >= UInt8(ascii: "a"), byte | 0x20 <= UInt8(ascii: "z") { break }
-            }
+            let rest = text.dropFirst(word.utf8.count)
+            let gap = rest.prefix(5).prefix { !isDigit($0) && !($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A) }
+            let digits = rest.dropFirst(gap.count).prefix(12).prefix { isDigit($0) }
+            let behind = rest.dropFirst(gap.count + digits.count)
+            if digits.count >= 6 { return true }
+            guard (1...3).contains(digits.count), let mark = behind.first else { continue }
+            if mark == 0xB0 || mark == 0xC2 { return true }
+            let isDivided = mark == UInt8(ascii: ".") || mark == UInt8(ascii: ":") || mark == UInt8(ascii: ",")
+            if isDivided, let next = behind.dropFirst().first, isDigit(next) { return true }
         }
         return false
     }

@@ -21,7 +21,7 @@ struct VideoLocations {
 
     func remove(progress: (Double) -> Void) throws(ProductFailure) -> StepOutcome {
         let original = FilePart(file: input.file, range: 0..<input.size)
-        let patches = try findPatches(in: original)
+        let (patches, essence) = try findPatches(in: original)
         if patches.isEmpty {
             let found = try read(input.file)
             guard let tag = found.tags.first else { return .unchanged }
@@ -41,7 +41,11 @@ struct VideoLocations {
             left = try read(output)
         }
         if let tag = left.tags.first { throw .refused("\(tag.group):\(tag.name) could not be removed from the video") }
-        guard try findPatches(in: product).isEmpty else { throw .refused("the video has positions within positions") }
+        let (rest, essenceLeft) = try findPatches(in: product)
+        guard rest.isEmpty else { throw .refused("the video has positions within positions") }
+        guard essenceLeft == essence else {
+            throw .refused("the positions are within a track of pictures or sound")
+        }
         progress(1)
         return .made(input.type)
     }
@@ -54,15 +58,18 @@ struct VideoLocations {
         }
     }
 
-    private func findPatches(in part: FilePart) throws(ProductFailure) -> [Patch] {
+    /// Returns the changes that remove positions, and where the tracks of pictures and sound are.
+    private func findPatches(in part: FilePart) throws(ProductFailure) -> ([Patch], essence: [UInt64]) {
         let hidden = try HiddenPositions(in: part, cancellation)
         var patches = hidden.patches
         var obstacle = hidden.obstacle
+        var essence: [UInt64] = []
         switch container {
         case .boxes:
             let boxes = try BoxPositions(in: part, cancellation)
             // EXIF and XMP may be within a box that is removed as a whole.
             patches += boxes.patches
+            essence = boxes.essence
             obstacle = obstacle ?? boxes.obstacle
         case .matroska:
             let elements = try MatroskaPositions(in: part, changesAttachments: !patches.isEmpty, cancellation)
@@ -72,7 +79,7 @@ struct VideoLocations {
             if !patches.isEmpty { obstacle = obstacle ?? "positions can't be removed from \(input.type.mime)" }
         }
         if let obstacle { throw .refused(obstacle) }
-        return patches
+        return (patches, essence)
     }
 
     private func read(_ file: SharedDescriptor) throws(ProductFailure) -> PositionReport {
@@ -83,7 +90,9 @@ struct VideoLocations {
         try session.run(PositionReport.arguments(for: ExifToolSession.openFile), within: limit, cancellation) {
             report.add($0)
         }
-        if let trouble = report.trouble { throw .refused("exiftool could not read the video: \(trouble)") }
+        if let trouble = report.trouble ?? report.positionTrouble {
+            throw .refused("exiftool could not read the video: \(trouble)")
+        }
         if report.fileType == nil { throw .refused("exiftool does not know this type of video") }
         return report
     }

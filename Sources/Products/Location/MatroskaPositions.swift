@@ -13,6 +13,7 @@ struct MatroskaPositions {
 
     private static let mostElements = 50_000_000
     private static let longestTag: UInt64 = 1 << 20
+    private static let longestPicture = 64 << 20
 
     /// Element IDs (RFC 9559, section 5.1).
     private enum ID {
@@ -26,7 +27,10 @@ struct MatroskaPositions {
         static let trackNumber: UInt64 = 0xD7
         static let trackType: UInt64 = 0x83
         static let codec: UInt64 = 0x86
+        static let encodings: UInt64 = 0x6D80
         static let attachments: UInt64 = 0x1941_A469
+        static let attachedFile: UInt64 = 0x61A7
+        static let fileData: UInt64 = 0x465C
         static let tags: UInt64 = 0x1254_C367
         static let tag: UInt64 = 0x7373
         static let simpleTag: UInt64 = 0x67C8
@@ -59,7 +63,7 @@ struct MatroskaPositions {
                 if element.hasUnknownSize || !subtitleTracks.isEmpty { offset = element.content.lowerBound }
             case ID.tracks: try searchTracks(element)
             case ID.tags: _ = try removePositions(in: element)
-            case ID.attachments: if changesAttachments { try removeChecksums(in: element) }
+            case ID.attachments: try searchAttachments(element)
             case ID.block, ID.simpleBlock: try searchBlock(element)
             default:
                 if element.hasUnknownSize { throw .refused("the video has an element without size") }
@@ -117,8 +121,32 @@ struct MatroskaPositions {
         return PositionText.isFound(in: try content(of: children.first { $0.id == ID.tagString }))
     }
 
-    private mutating func removeChecksums(in element: Element) throws(ProductFailure) {
-        for child in try children(of: element) where child.id == ID.checksum { patches += child.removal }
+    // MARK: Attachments
+
+    /// JPEG, GIF, and fonts: TrueType, OpenType, collections, WOFF.
+    private static let attachable: [[UInt8]] = [
+        [0xFF, 0xD8, 0xFF], Array("GIF8".utf8), [0, 1, 0, 0, 0], Array("OTTO".utf8), Array("ttcf".utf8),
+        Array("true".utf8), Array("wOFF".utf8), Array("wOF2".utf8),
+    ]
+    private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    /// exiftool does not read attached files, and ``HiddenPositions`` finds EXIF and XMP only if they are not compressed.
+    private mutating func searchAttachments(_ attachments: Element) throws(ProductFailure) {
+        for child in try children(of: attachments) {
+            if child.id == ID.checksum, changesAttachments { patches += child.removal }
+            guard child.id == ID.attachedFile else { continue }
+            for data in try children(of: child) where data.id == ID.fileData {
+                if try !isAttachable(data) { obstacle = "it has an attached file that may contain positions" }
+            }
+        }
+    }
+
+    private func isAttachable(_ data: Element) throws(ProductFailure) -> Bool {
+        let start = try part.bytes(at: data.content.lowerBound, count: min(8, data.content.count)) ?? []
+        if Self.attachable.contains(where: { start.starts(with: $0) }) { return true }
+        guard start == Self.png, data.content.count <= Self.longestPicture else { return false }
+        let bytes = try part.bytes(at: data.content.lowerBound, count: data.content.count) ?? []
+        return ["eXIf", "zTXt", "iTXt", "tEXt"].allSatisfy { HiddenPositions.find(Array($0.utf8), in: bytes).isEmpty }
     }
 
     // MARK: Tracks
@@ -135,11 +163,18 @@ struct MatroskaPositions {
             let codec = String(decoding: try content(of: children.first { $0.id == ID.codec }), as: UTF8.self)
             switch type {
             case Self.video, Self.audio, Self.logo: break
+            case Self.subtitle where children.contains { $0.id == ID.encodings } && !Self.hasPictures(codec):
+                obstacle = "its subtitles are compressed or encrypted, so they can't be searched"
             case Self.subtitle where !codec.hasPrefix("D_WEBVTT/METADATA"):
                 subtitleTracks.insert(try number(in: children.first { $0.id == ID.trackNumber }))
             default: obstacle = "it has a track of data, which may contain positions"
             }
         }
+    }
+
+    /// Whether subtitles are pictures, which DVDs and Blu-rays often have compressed.
+    private static func hasPictures(_ codec: String) -> Bool {
+        ["S_VOBSUB", "S_HDMV/PGS", "S_DVBSUB"].contains { codec.hasPrefix($0) }
     }
 
     private func number(in element: Element?) throws(ProductFailure) -> UInt64 {

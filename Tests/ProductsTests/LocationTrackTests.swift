@@ -1,0 +1,58 @@
+import Foundation
+import MediaTools
+import TestSupport
+import Testing
+
+private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter != nil
+
+/// Tracks and attachments that the remover can't search, so that it refuses the video.
+@Suite(.enabled(if: canRun, "needs exiftool and ffmpeg"), .serialized) struct LocationTrackTests {
+    /// Makes a video with subtitles.
+    private func subtitles(_ options: String, _ name: String, _ files: LocationFiles) async throws {
+        try await files.base("plain.mp4")
+        let text = try files.media.write("1\n00:00:00,000 --> 00:00:00,500\nHello\n\n".utf8, "text.srt")
+        try await files.media.make("-i \(files.path("plain.mp4")) -i \(text) -map 0 -map 1 -c copy \(options) \(name)")
+    }
+
+    @Test func textInFragmentsIsRefused() async throws {
+        let files = try LocationFiles()
+        try await subtitles("-c:s mov_text -movflags frag_keyframe+empty_moov", "fragments.mp4", files)
+        let reason = try await RemoverStage().refusal(of: files.path("fragments.mp4"))
+        #expect(reason?.contains("in fragments") == true, "\(reason ?? "")")
+    }
+
+    @Test func compressedSubtitlesOfMatroskaAreRefused() async throws {
+        let files = try LocationFiles()
+        try await subtitles("-c:s srt", "text.mkv", files)
+        let stage = try RemoverStage()
+        #expect(try await stage.refusal(of: files.path("text.mkv")) == nil)
+        // ContentEncodings in place of the language.
+        let language = Data([0x22, 0xB5, 0x9C, 0x83]) + Data("und".utf8)
+        try files.replace(language, by: Data([0x6D, 0x80, 0x84, 0, 0, 0, 0]), in: "text.mkv")
+        let reason = try await stage.refusal(of: files.path("text.mkv"))
+        #expect(reason?.contains("compressed or encrypted") == true, "\(reason ?? "")")
+    }
+
+    @Test(arguments: [
+        ("48.137154, 11.576124", false), ("PK\u{3}\u{4}", false), ("\0\u{1}\0\0\0 a font", true), ("GIF89a", true),
+    ])
+    func onlyPicturesAndFontsMayBeAttached(_ start: String, _ isAllowed: Bool) async throws {
+        let files = try LocationFiles()
+        try await files.base("plain.mp4")
+        let file = try files.media.write((start + String(repeating: "x", count: 100)).utf8, "file.bin")
+        try await files.media.make(
+            "-i \(files.path("plain.mp4")) -c copy -attach \(file) -metadata:s:t mimetype=application/octet-stream "
+                + "attached.mkv")
+        let reason = try await RemoverStage().refusal(of: files.path("attached.mkv"))
+        #expect((reason == nil) == isAllowed, "\(reason ?? "")")
+        if !isAllowed { #expect(reason?.contains("attached file") == true) }
+    }
+
+    @Test func pictureUnderAnotherNameIsNeverRemoved() async throws {
+        let files = try LocationFiles()
+        try await files.base("plain.mp4")
+        try files.replace("vide", by: "meta", in: "plain.mp4")
+        let reason = try await RemoverStage().refusal(of: files.path("plain.mp4"))
+        #expect(reason?.contains("name of another kind") == true, "\(reason ?? "")")
+    }
+}

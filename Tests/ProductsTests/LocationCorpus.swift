@@ -59,6 +59,8 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
             LocationCase("a description", "description.jpg", ["-ImageDescription=at geo:48.1375,11.5755"]),
             LocationCase(
                 "a keyword", "keyword.jpg", ["-IPTC:Keywords=geo:lat=48.1375", "-IPTC:Keywords=geo:lon=11.5755"]),
+            LocationCase("a pair of numbers in a comment", "pair.jpg", ["-Comment=48.1375, 11.5755"]),
+            LocationCase("a map in a title", "title.jpg", ["-XMP-dc:Title=https://maps.google.com/?q=48.1375,11.5755"]),
             LocationCase("a text of PNG", "text.png", ["-PNG:Comment=+48.1375+011.5755/"]),
             LocationCase("compressed texts of PNG", "compressed.png", ["-z", "-IFD0:Artist=somebody"] + exif + xmp),
             LocationCase(
@@ -75,6 +77,22 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
                 try await files.tag("small.jpg", exif + xmp)
                 try await files.base(name)
                 try (files.bytes(name) + files.bytes("small.jpg")).write(to: URL(filePath: files.path(name)))
+            },
+            LocationCase("a broken entry", "broken.jpg") { files, name in
+                try await files.base(name)
+                try await files.tag(name, exif)
+                // The latitude is far behind the end of the file.
+                let entry = Data([0, 2, 0, 5, 0, 0, 0, 3])
+                var data = try files.bytes(name)
+                if let range = data.range(of: entry) {
+                    data.replaceSubrange(range.upperBound..<(range.upperBound + 4), with: [0x7F, 0xFF, 0xFF, 0xFF])
+                }
+                try data.write(to: URL(filePath: files.path(name)))
+            },
+            LocationCase("texts behind the picture", "trailer.jpg") { files, name in
+                try await files.base(name)
+                let text = "{\"latitude\": 48.1375, \"longitude\":11.5755}\n$GPRMC,120000,A,4808.2500,N,01134.5300,E\n"
+                try (files.bytes(name) + Data(text.utf8)).write(to: URL(filePath: files.path(name)))
             },
             LocationCase("the video of a moving photo", "moving.jpg") { files, name in
                 try await files.base("video.mp4")
@@ -103,6 +121,11 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
         }
     }
 
+    private static func box(_ type: String, _ content: Data) -> Data {
+        let size = withUnsafeBytes(of: UInt32(content.count + 8).bigEndian) { Data($0) }
+        return size + Data(type.utf8) + content
+    }
+
     private static let iso = "-metadata location=+48.1375+011.5755/"
 
     static let videos: [LocationCase] = [
@@ -118,6 +141,9 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
         LocationCase("Apple's keys", "apple.m4v", ["-Keys:GPSCoordinates=\(point), 520"]),
         LocationCase("XMP", "xmp.mp4", xmp),
         LocationCase("XMP", "xmp.mov", xmp),
+        LocationCase(
+            "all of GPS in XMP", "all.mp4",
+            xmp + ["-XMP-exif:GPSAltitude=520", "-XMP-exif:GPSTimeStamp=2026:01:02 02:04:05", "-XMP-exif:GPSSpeed=3"]),
         LocationCase("a moving header", "fast.mp4", ffmpeg("-movflags faststart \(iso)")),
         LocationCase("fragments", "fragments.mp4", ffmpeg("-movflags frag_keyframe+empty_moov \(iso)")),
         LocationCase("loci", "loci.3gp", ffmpeg("-c:a copy \(iso)")),
@@ -149,6 +175,15 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
             let block = Data([0, 0, 1, 0]) + Data(line.utf8)
             let free = block + Data(count: 256 - block.count)
             try (files.bytes(name) + free).write(to: URL(filePath: files.path(name)))
+        },
+        LocationCase("XML of a camera", "xml.mp4") { files, name in
+            try await files.base(name)
+            let xml =
+                "<NonRealTimeMeta><AcquisitionRecord><Group name=\"ExifGPS\"><Item name=\"Latitude\" "
+                + "value=\"48:8:13.700\"/></Group></AcquisitionRecord></NonRealTimeMeta>"
+            let handler = box("hdlr", Data(count: 8) + Data("nrtm".utf8) + Data(count: 13))
+            let metadata = box("meta", Data(count: 4) + handler + box("xml ", Data(count: 4) + Data(xml.utf8)))
+            try (files.bytes(name) + metadata).write(to: URL(filePath: files.path(name)))
         },
         LocationCase("tags", "tags.mkv", ffmpeg(iso)),
         LocationCase("tags", "tags.webm", ffmpeg(iso)),

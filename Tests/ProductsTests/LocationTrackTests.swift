@@ -55,4 +55,19 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
         let reason = try await RemoverStage().refusal(of: files.path("plain.mp4"))
         #expect(reason?.contains("name of another kind") == true, "\(reason ?? "")")
     }
+
+    @Test func handlerOfTheDataSaysNothing() async throws {
+        let files = try LocationFiles()
+        try await subtitles("-c:s mov_text", "sensors.mov", files)
+        try files.replace("tx3g", by: "gpmd", in: "sensors.mov")
+        for kind in ["sbtl", "text"] { try files.replace("mhlr" + kind, by: "mhlrmeta", in: "sensors.mov") }
+        // The handler within `minf` of the last track.
+        var data = try files.bytes("sensors.mov")
+        let range = try #require(data.range(of: Data("dhlrurl ".utf8), options: .backwards))
+        data.replaceSubrange(range, with: Data("mhlrvide".utf8))
+        let path = try files.media.write(data, "sensors.mov")
+        let product = try await StepRun(RemoverStage().remover, on: path).product
+        #expect(product?.range(of: Data("Hello".utf8)) == nil)
+        #expect(product != nil)
+    }
 }

@@ -18,6 +18,12 @@ struct HiddenPositions {
     private static let freeGPS = Array("freeGPS ".utf8)
     /// The end of `GPSLatitude`, and of `GpsLongtitude`, as a maker of drones writes it.
     private static let name = Array("itude".utf8)
+    /// The beginning of the other properties of EXIF in XMP, such as `exif:GPSAltitude`.
+    private static let property = Array("exif:GPS".utf8)
+    /// Sentences of a GPS receiver (NMEA 0183), as cameras append them to a picture or store them in a video.
+    private static let sentences = ["$GPRMC,", "$GNRMC,", "$GPGGA,", "$GNGGA,"].map { Array($0.utf8) }
+    /// Values in JSON, as phones append it to a picture.
+    private static let values = ["\"latitude\"", "\"longitude\""].map { Array($0.utf8) }
     private static let pieceSize = 1 << 20
     private static let overlap = 32
     private static let mostPatches = 10_000
@@ -44,6 +50,19 @@ struct HiddenPositions {
             }
             for position in Self.find(Self.name, in: piece) where position < end {
                 try addProperty(at: offset + UInt64(position), in: part)
+            }
+            for position in Self.find(Self.property, in: piece) where position < end {
+                try addProperty(at: offset + UInt64(position + 5), in: part)
+            }
+            for pattern in Self.sentences {
+                for position in Self.find(pattern, in: piece) where position < end {
+                    try addSentence(at: offset + UInt64(position), in: part)
+                }
+            }
+            for pattern in Self.values {
+                for position in Self.find(pattern, in: piece) where position < end {
+                    try addValue(at: offset + UInt64(position + pattern.count), in: part)
+                }
             }
             if patches.count > Self.mostPatches { throw .refused("the file contains too many positions") }
             offset += UInt64(min(count, Self.pieceSize))
@@ -152,13 +171,32 @@ struct HiddenPositions {
         let start = offset - before
         let name = XMPProperty.name(around: Int(before), in: bytes)
         let local = String(decoding: bytes[name], as: UTF8.self).lowercased()
-        guard local.contains("gps"), local.contains("lat") || local.contains("lon") else { return }
+        let isCoordinate = local.contains("lat") || local.contains("lon")
+        guard local.contains("gps"), local != "gpsversionid" else { return }
         if XMPProperty.isEnd(name, in: bytes) { return }
         guard let range = XMPProperty.range(of: name, in: bytes) else {
-            obstacle = obstacle ?? "the file contains a position that can't be removed"
+            if isCoordinate { obstacle = obstacle ?? "the file contains a position that can't be removed" }
             return
         }
         patches.append(.spaces((start + UInt64(range.lowerBound))..<(start + UInt64(range.upperBound))))
+    }
+
+    /// Overwrites a sentence, up to the end of its line.
+    private mutating func addSentence(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
+        let count = Int(min(120, part.range.upperBound - offset))
+        guard let bytes = try part.bytes(at: offset, count: count) else { return }
+        let length = bytes.prefix { $0 >= 0x20 && $0 < 0x7F }.count
+        patches.append(.spaces(offset..<(offset + UInt64(length))))
+    }
+
+    /// Overwrites the number behind the name of a value in JSON.
+    private mutating func addValue(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
+        let count = Int(min(60, part.range.upperBound - offset))
+        guard let bytes = try part.bytes(at: offset, count: count) else { return }
+        let gap = bytes.prefix { [0x09, 0x0A, 0x0D, 0x20, 0x22, 0x3A].contains($0) }.count
+        let number = bytes.dropFirst(gap).prefix { $0 >= 0x2B && $0 <= 0x39 && $0 != 0x2C && $0 != 0x2F }
+        guard number.contains(where: { $0 >= 0x30 }) else { return }
+        patches.append(.spaces((offset + UInt64(number.startIndex))..<(offset + UInt64(number.endIndex))))
     }
 
     /// Overwrites a block of a dash cam: its size, `freeGPS `, and data.

@@ -21,6 +21,8 @@ struct DeferredDirectories {
     /// A visit that took longer found its files among very many others. Before the next visit the directory rests, so
     /// that repeated visits take at most a fifth of the time.
     private static let longEffort: Duration = .milliseconds(50)
+    /// How long a postponed visit waits.
+    private static let rest: Duration = .milliseconds(100)
 
     private var waiting: ArraySlice<(id: WatchTree.ID, number: UInt64)> = []
     private var ids: Set<WatchTree.ID> = []
@@ -87,6 +89,15 @@ struct DeferredDirectories {
     mutating func putBack(_ visit: Visit) {
         isBusy = false
         begun.append(visit)
+    }
+
+    /// Takes back a visit to a directory that is not at its place. An event says soon whether the directory was renamed.
+    mutating func postpone(_ visit: Visit, now: MonotonicTime) {
+        isBusy = false
+        rests[visit.id] = now + Self.rest
+        guard ids.insert(visit.id).inserted else { return }
+        let index = waiting.firstIndex { $0.number > visit.number } ?? waiting.endIndex
+        waiting.insert((visit.id, visit.number), at: index)
     }
 
     /// Ends a visit.

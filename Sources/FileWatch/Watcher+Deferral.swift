@@ -1,4 +1,5 @@
 import LinuxSystem
+import SystemPackage
 import UploadCore
 
 // New files while the user of the watch has too much to do.
@@ -19,6 +20,10 @@ extension Watcher {
         let begun = Self.now()
         guard !deferred.isEmpty, hasRoom(), var visit = deferred.next(now: begun) else { return false }
         var listing = visit.listing ?? open(ScanQueue.Visit(id: visit.id, purpose: .catchUp), below: root)
+        if listing == nil, isMissing(visit.id, below: root) {
+            deferred.postpone(visit, now: begun)
+            return true
+        }
         let isOver = workOff(&listing)
         let now = Self.now()
         visit.listing = listing
@@ -30,6 +35,16 @@ extension Watcher {
         deferred.end(visit, now: now)
         if deferred.isEmpty { tell(.deferring(false)) }
         return true
+    }
+
+    /// Whether a known directory is not at its place. The event of its removal or rename is still to come.
+    private func isMissing(_ id: WatchTree.ID, below root: Directory) -> Bool {
+        guard let path = tree.path(id) else { return false }
+        do {
+            return try root.status(path.bytes).kind != .directory
+        } catch {
+            return error == .noSuchFileOrDirectory || error == .notDirectory
+        }
     }
 
     /// When to catch up; nil if an event or the user of the watch makes room first.

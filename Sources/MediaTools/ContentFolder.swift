@@ -125,7 +125,7 @@ package actor ContentFolder {
     /// - Throws: ``ContentFolderFailure``, also if the file is incomplete.
     package func keep(_ draft: ContentDraft, as key: ContentKey) throws(ContentFolderFailure) {
         guard isWhole(draft.file) else {
-            throw ContentFolderFailure(message: "the file made for \(key) is incomplete", isFinal: true)
+            throw ContentFolderFailure(message: "the file that was made is incomplete", isFinal: true)
         }
         do throws(Errno) {
             let folder = try Directory(path: path)

@@ -98,6 +98,22 @@ import Testing
         let rested = try visit(at: 5000)
         #expect(rested.id == 1)
     }
+
+    @Test func `a directory that is not at its place is visited again, in its turn`() throws {
+        for id in 1...3 { deferred.add(id) }
+        let request = deferred.last
+        deferred.postpone(try visit(), now: at(1000))
+        #expect(deferred.count == 3)
+        for _ in 2...3 { deferred.end(try visit(at: 1000), now: at(1000)) }
+        #expect(!deferred.isDone(through: request))
+        let none = deferred.next(now: at(1099))
+        #expect(none == nil)
+        #expect(deferred.due(now: at(1099)) == at(1100))
+        let again = try visit(at: 1100)
+        #expect(again.id == 1)
+        deferred.end(again, now: at(1100))
+        #expect(deferred.isDone(through: request) && deferred.isEmpty)
+    }
 }
 
 @Suite struct IntakeLoadTests {

@@ -108,7 +108,7 @@ struct MediaExaminerTests {
     func `what is no whole JPEG never becomes a thumbnail, whatever the worker says`(drawn: [UInt8]) async throws {
         let examiner = examiner(MadeUpPictures(drawn: drawn) { _ in .success(PictureFacts(width: 1, height: 1)) })
         let outcome = await examiner.makeThumbnail(of: try nullDevice(), png, key: key)
-        #expect(outcome == .none("the drawn thumbnail is not a complete JPEG"))
+        #expect(outcome == .none("the file that was made is incomplete"))
         #expect(try files() == [])
     }
 

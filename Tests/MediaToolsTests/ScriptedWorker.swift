@@ -20,7 +20,7 @@ enum ScriptedWorker {
             \(opening)
             agent = socket.socket(fileno=0)
             def say(*fields): agent.send("\\n".join(map(str, fields)).encode())
-            say(2, "script", "", "")
+            say(3, "script", "", "")
             while True:
                 packet, control, flags, address = agent.recvmsg(16384, socket.CMSG_SPACE(16))
                 if not packet: break

@@ -154,7 +154,9 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
 
     @Test func crashRefusesTheFile() async throws {
         let failure = try await Scene("echo broken >&2; exit 1").failure()
-        #expect(failure == .refused("exiftool ended with exit code 1: broken"))
+        let reason = "exiftool ended with exit code 1: broken"
+        // The program may end before it gets a command. Then a retry may help.
+        #expect(failure == .refused(reason) || failure == .failed(reason))
     }
 
     @Test func killedProgramIsNotTheFilesFault() async throws {

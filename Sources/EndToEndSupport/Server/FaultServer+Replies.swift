@@ -40,7 +40,11 @@ extension FaultServer.Fault {
 
     /// Returns the end of a request that took effect: its reply, or what is left of it.
     func ending(of reply: ScriptedServer.Reply) -> ScriptedServer.Reply {
-        guard self == .truncated, case .response(let status, _, let body) = reply else { return .close }
-        return .truncated(status: status, promised: body.count, body: Array(body.prefix(5)))
+        switch (self, reply) {
+        case (.lostReply, _): return .close
+        case (.truncated, .response(let status, _, let body)):
+            return .truncated(status: status, promised: body.count, body: Array(body.prefix(5)))
+        default: return reply
+        }
     }
 }

@@ -120,6 +120,8 @@ struct StraySidecarTests {
                 Set(Files.regularFiles(agent.directory.path(tree))) == beside && sidecars().isEmpty
                     && other.map { Files.tree(agent.directory.path($0)).isEmpty } ?? true
             }
+            // The agent records the new place after the last sidecar has left the old one. It answers later than that.
+            _ = try await agent.command("status")
             _ = try await agent.stop()
         }
         try agent.configure(["sidecars.directory": ""])

@@ -204,11 +204,13 @@ extension TusServer.Desk {
     /// - Returns: false if the server must wait.
     private func take(_ piece: ArraySlice<UInt8>, _ head: ScriptedServer.Head) -> Bool {
         shared.withLock { shared in
-            guard let upload = shared.uploads[head.target], upload.writer == head.connection else { return true }
-            if upload.bytes.count >= shared.most { return false }
+            guard shared.uploads[head.target]?.writer == head.connection else { return true }
+            // The upload grows where it is: a copy of it here would copy all its bytes for each piece.
+            guard let known = shared.uploads[head.target]?.bytes.count, known < shared.most else { return false }
             shared.uploads[head.target]?.bytes += piece
-            let most = shared.arrivals[upload.md5]?.most ?? 0
-            shared.arrivals[upload.md5]?.most = max(most, upload.bytes.count + piece.count)
+            let md5 = shared.uploads[head.target]?.md5 ?? ""
+            let most = shared.arrivals[md5]?.most ?? 0
+            shared.arrivals[md5]?.most = max(most, known + piece.count)
             return true
         }
     }

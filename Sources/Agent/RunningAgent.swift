@@ -73,8 +73,7 @@ struct RunningAgent: Service {
         let account = Account.current(
             session: SessionStore(stateDirectory: configuration.state), ledger: ledger, origin: credentials.origin,
             change: { end.raise(.accountChanged) })
-        session = SessionKeeper(
-            credentials, account: account, mayTravel: configuration.remote.allowsToken)
+        session = SessionKeeper(credentials, account: account)
         let factory = RemoteFactory(configuration.remote)
         guard let remote = factory.remote(account: account.name, transport: transport, credentials: session) else {
             throw AgentFailure.configuration("the table [remote] contradicts itself")

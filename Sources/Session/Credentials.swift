@@ -23,6 +23,8 @@ package final class Credentials: Sendable {
 
     private let environmentToken: String?
     private let storedToken: String
+    /// Whether a credential may be sent to this server (`Configuration.Remote.allowsToken`).
+    let mayTravel: Bool
     private let accessKeys: AccessKeySearch?
     private let state: Mutex<State>
 
@@ -32,11 +34,14 @@ package final class Credentials: Sendable {
     ///   - environmentToken: value of OUTBOX_TOKEN, if it is set.
     ///   - tokenFile: `remote.token_file`, if it is set.
     ///   - stateDirectory: where `login` stores a token.
+    ///   - mayTravel: whether a credential may be sent to this server.
     ///   - accessKeys: finds the access keys, if the protocol uses keys. Then no token counts.
     package init(
-        environmentToken: String?, tokenFile: String?, stateDirectory: String, accessKeys: AccessKeySearch? = nil
+        environmentToken: String?, tokenFile: String?, stateDirectory: String, mayTravel: Bool = false,
+        accessKeys: AccessKeySearch? = nil
     ) {
         self.accessKeys = accessKeys
+        self.mayTravel = mayTravel
         self.environmentToken = environmentToken.flatMap(BearerToken.firstLine(of:))
         storedToken = stateDirectory + "/token"
         state = Mutex(State(tokenFile: tokenFile))
@@ -47,15 +52,20 @@ package final class Credentials: Sendable {
         let remote = configuration.remote
         self.init(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: remote.tokenFile,
-            stateDirectory: configuration.state,
+            stateDirectory: configuration.state, mayTravel: remote.allowsToken,
             accessKeys: remote.protocol == .s3 ? AccessKeySearch(remote, environment: environment) : nil)
     }
 
     /// Whether the protocol uses access keys, not tokens.
     var areKeys: Bool { accessKeys != nil }
 
-    /// Returns the credential in use; `nil` if there is none.
-    package func credential() -> Credential? {
+    /// Returns the credential to send; `nil` if there is none, or if it may not be sent to this server.
+    package func credential() -> Credential? { mayTravel ? found : nil }
+
+    /// Whether there is a credential, also one that may not be sent.
+    var isPresent: Bool { found != nil }
+
+    private var found: Credential? {
         guard let accessKeys else { return bearerToken().map(Credential.bearer) }
         return (try? accessKeys.find()).map(Credential.keys)
     }
@@ -72,7 +82,7 @@ package final class Credentials: Sendable {
         state.withLock { $0.owner = owner }
     }
 
-    /// Returns the token in use; `nil` if there is none.
+    /// Returns the token in use, also one that may not be sent to this server; `nil` if there is none.
     package func bearerToken() -> String? {
         guard accessKeys == nil else { return nil }
         if let environmentToken { return environmentToken }

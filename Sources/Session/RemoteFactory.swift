@@ -36,7 +36,7 @@ package struct RemoteFactory: Sendable {
 
     /// Returns what examines the server for `outbox doctor`; nil for fileSection, whose `probe` does.
     package func examiner(
-        account: String, transport: any HTTPTransport, credentials: any CredentialSource
+        transport: any HTTPTransport, credentials: any CredentialSource
     ) -> (any RemoteExaminer)? {
         switch settings.protocol {
         case .s3: S3Options(settings).map { S3Examiner($0, transport: transport, credentials: credentials) }

@@ -35,9 +35,6 @@ package actor SessionKeeper: CredentialSource {
     /// The account that the agent works for.
     package nonisolated let account: Account
     private let credentials: Credentials
-    /// Whether a token may be sent to this server. It may not travel over plain http to another machine
-    /// (`remote.insecure_http`).
-    private let mayTravel: Bool
     private let interval: Duration
     private nonisolated let supply = Mutex<Supply?>(nil)
     private var watching: Task<Void, Never>?
@@ -52,12 +49,9 @@ package actor SessionKeeper: CredentialSource {
     /// Creates a keeper.
     ///
     /// - Parameter interval: how often requests and `watch` read the token at most.
-    package init(
-        _ credentials: Credentials, account: Account, mayTravel: Bool, interval: Duration = .seconds(1)
-    ) {
+    package init(_ credentials: Credentials, account: Account, interval: Duration = .seconds(1)) {
         self.credentials = credentials
         self.account = account
-        self.mayTravel = mayTravel
         self.interval = interval
         credentials.belong(to: account)
     }
@@ -80,7 +74,7 @@ package actor SessionKeeper: CredentialSource {
         // Requests that waited for the same moment share one look.
         if let supply = freshSupply { return supply.credential }
         let end = bootTimeNanoseconds() + UInt64(max(interval.wholeNanoseconds, 0))
-        let credential = mayTravel ? credentials.credential() : nil
+        let credential = credentials.credential()
         supply.withLock { $0 = Supply(credential: credential, end: end) }
         return credential
     }
@@ -105,7 +99,7 @@ package actor SessionKeeper: CredentialSource {
     package nonisolated var isSignedOut: Bool { account.session.isSignedOut && !hasCredential }
 
     /// Whether there is a credential. Reads files.
-    package nonisolated var hasCredential: Bool { credentials.credential() != nil }
+    package nonisolated var hasCredential: Bool { credentials.isPresent }
 
     /// Where the token in use comes from; `nil` without a token. Reads files.
     package nonisolated var origin: TokenOrigin? { credentials.origin }
@@ -157,7 +151,7 @@ package actor SessionKeeper: CredentialSource {
     /// - Throws: `SessionError` other than `inputOutput`.
     func login(token: String, user: String?) throws(SessionError) -> Login {
         guard !credentials.areKeys else { throw .keysOnly }
-        guard mayTravel else { throw .mayNotTravel }
+        guard credentials.mayTravel else { throw .mayNotTravel }
         let session = try StoredSession(token: token, user: user)
         // A token of higher precedence stays in use, for the same account.
         return Login(session: session, isOther: usesStoredToken && user != nil && user != account.name)

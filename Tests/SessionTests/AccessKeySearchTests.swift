@@ -115,7 +115,8 @@ struct AccessKeySearchTests {
         let search = AccessKeySearch(
             remote(), environment: ["AWS_ACCESS_KEY_ID": "A", "AWS_SECRET_ACCESS_KEY": "B"])
         let credentials = Credentials(
-            environmentToken: "token", tokenFile: nil, stateDirectory: "/nonexistent", accessKeys: search)
+            environmentToken: "token", tokenFile: nil, stateDirectory: "/nonexistent", mayTravel: true,
+            accessKeys: search)
         #expect(credentials.credential() == .keys(AccessKeys(id: "A", secret: "B")))
         #expect(credentials.bearerToken() == nil && credentials.origin == nil && credentials.areKeys)
     }

@@ -1,7 +1,9 @@
 import Foundation
+import Remotes
 import TestSupport
 import Testing
 
+@testable import AgentConfiguration
 @testable import Session
 
 @Suite("Credentials")
@@ -23,6 +25,22 @@ struct CredentialsTests {
         try write("file", "configured")
         #expect(configured.bearerToken() == "configured")
         #expect(environment.bearerToken() == "env")
+    }
+
+    @Test(
+        "are not sent over plain http to another machine",
+        arguments: [
+            ("http://server/files", false, false), ("http://server/files", true, true),
+            ("https://server/files", false, true), ("http://127.0.0.1/files", false, true),
+        ])
+    func travel(url: String, isInsecureAllowed: Bool, isSent: Bool) throws {
+        var configuration = Configuration(home: place.path)
+        configuration.remote.protocol = .tus
+        configuration.remote.url = url
+        configuration.remote.insecureHTTP = isInsecureAllowed
+        let credentials = Credentials(configuration, environment: ["OUTBOX_TOKEN": "sesame"])
+        #expect(credentials.bearerToken() == "sesame")
+        #expect(credentials.credential() == (isSent ? .bearer("sesame") : nil))
     }
 
     @Test("change with their file")

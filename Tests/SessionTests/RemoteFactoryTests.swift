@@ -26,7 +26,7 @@ struct RemoteFactoryTests {
             configuration.url = "https://host/base"
             let factory = RemoteFactory(configuration)
             let remote = factory.remote(account: "ann", transport: NoTransport(), credentials: NoToken())
-            let examiner = factory.examiner(account: "ann", transport: NoTransport(), credentials: NoToken())
+            let examiner = factory.examiner(transport: NoTransport(), credentials: NoToken())
             #expect((remote != nil) == (factory.probe != nil || examiner != nil))
             guard let remote else { continue }
             #expect(remote.scope.protocolName == kind.rawValue)

@@ -22,9 +22,9 @@ struct SessionKeeperTests {
     ) -> SessionKeeper {
         SessionKeeper(
             Credentials(
-                environmentToken: environment, tokenFile: place.path("file"), stateDirectory: place.path("state")),
-            account: Account(name: account, session: store, change: onOther), mayTravel: mayTravel,
-            interval: interval)
+                environmentToken: environment, tokenFile: place.path("file"), stateDirectory: place.path("state"),
+                mayTravel: mayTravel),
+            account: Account(name: account, session: store, change: onOther), interval: interval)
     }
 
     private func write(_ token: String) throws {

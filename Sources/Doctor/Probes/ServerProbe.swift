@@ -48,10 +48,7 @@ package struct ServerProbe: Sendable {
         } catch {
             return [Finding(.server, .stop, "\(error)")] + clock(nil, address)
         }
-        let source = Credentials(configuration, environment: environment)
-        let credential = await TimeLimit.run("doctor-credentials", Self.limit) { source.credential() }
-        let examiner = factory.examiner(
-            account: "doctor", transport: transport, credentials: FixedCredential(value: credential ?? nil))
+        let examiner = factory.examiner(transport: transport, credentials: FixedCredential(value: await credential()))
         guard let examiner else { return clock(nil, address) }
         let examination = await TimeLimit.wait(Self.limit * 4) { await examiner.examine() }
         let askedAt = wallTimeMilliseconds() / 1000
@@ -63,6 +60,12 @@ package struct ServerProbe: Sendable {
             return [Finding(.server, .stop, message, remedy: "see the server's log")] + clock(nil, address)
         }
         return examination.findings.map(Finding.init) + clock(examination.date, askedAt: askedAt, address)
+    }
+
+    /// Returns the credential that may be sent to the server; nil if there is none.
+    private func credential() async -> Credential? {
+        let source = Credentials(configuration, environment: environment)
+        return await TimeLimit.run("doctor-credential", Self.limit) { source.credential() } ?? nil
     }
 
     private func clock(_ date: String?, askedAt: Int64 = 0, _ address: WebAddress) -> [Finding] {
@@ -123,12 +126,10 @@ package struct ServerProbe: Sendable {
 
     /// Asks the server a question without side effects. If the server answers, also checks the fragment header.
     private func ask(_ probe: any RemoteProbe, _ address: WebAddress) async -> [Finding] {
-        let credentials = Credentials(
-            environmentToken: environment["OUTBOX_TOKEN"], tokenFile: configuration.remote.tokenFile,
-            stateDirectory: configuration.state)
-        let found = await TimeLimit.run("doctor-token", Self.limit) { credentials.bearerToken() }
+        var sent: String?
+        if case .bearer(let found) = await credential() { sent = found }
         let question = ServerQuestion(
-            probe: probe, remote: configuration.remote, token: found ?? nil, version: version, limit: Self.limit)
+            probe: probe, remote: configuration.remote, token: sent, version: version, limit: Self.limit)
         let answer = await question.ask()
         let askedAt = wallTimeMilliseconds() / 1000
         let facts = ServerFacts(

@@ -98,6 +98,9 @@ package final class TusServer: Sendable {
         listener.kill()
     }
 
+    /// The listen port.
+    package var port: UInt16 { listener.port }
+
     /// The URL that creates uploads.
     package var url: String { listener.url + "/files" }
 

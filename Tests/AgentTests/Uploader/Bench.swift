@@ -85,10 +85,10 @@ final class Bench: Sendable {
             productLimits: ProductQueue.Limits(pictures: 2, storedBytes: storedProducts),
             examinationRoom: examinationRoom, sources: remote, events: EventHub(clock: clock),
             session: SessionKeeper(
-                Credentials(environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state")),
+                Credentials(
+                    environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state"), mayTravel: true),
                 account: Account(
-                    name: account, session: SessionStore(stateDirectory: self.place.path("state")), change: {}),
-                mayTravel: true),
+                    name: account, session: SessionStore(stateDirectory: self.place.path("state")), change: {})),
             retention: .seconds(3600),
             remoteProtocol: "test", version: "0", processID: 1, clock: clock, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))

@@ -82,4 +82,17 @@ struct ProxyTests {
         try await agent.reached("a.jpg", .done)
         #expect(proxy.heads.allSatisfy { $0.contains("Bearer sesame") })
     }
+
+    @Test("gets no token from outbox doctor either", arguments: ["filesection", "tus"])
+    func doctor(protocolName: String) async throws {
+        let server = try TusServer()
+        let proxy = try ForwardProxy(targets: ["upload.invalid:8787": server.port])
+        defer { proxy.stop() }
+        let patient = try Patient(
+            "http://upload.invalid:8787/files", ["remote.protocol": .string(protocolName)],
+            environment: ["http_proxy": proxy.url, "OUTBOX_TOKEN": "sesame"])
+        _ = try await patient.visit()
+        #expect(!proxy.heads.isEmpty)
+        #expect(!proxy.heads.contains { $0.contains("sesame") })
+    }
 }

@@ -1,11 +1,14 @@
+public import LinuxSystem
 public import UploadCore
 
 /// Computes all digests of a content in one pass: its key (MD5, RFC 1321), the keyed digest of each block of 512 KiB,
 /// the seal over these digests, and optionally SHA-256 and the digests of parts.
 public struct ContentHasher {
-    private var md5 = MD5Hasher()
-    private var sha256: SHA256Hasher?
-    private var parts: PartHasher?
+    private var md5: HashPass<MD5Hasher>
+    private var sha256: HashPass<SHA256Hasher>
+    private let wish: PartDigestStore.Wish?
+    private let withSHA256: Bool
+    private let helper: SerialThread?
     private let block: BlockDigester
     private var blockFill = 0
     private var size: UInt64 = 0
@@ -17,23 +20,34 @@ public struct ContentHasher {
     ///   - withSHA256: whether to compute SHA-256 as well. This takes a third longer on processors with SHA instructions,
     ///     and more than twice as long on others.
     ///   - parts: which digests of parts to compute as well; nil for none.
-    public init(secret: DigestSecret, withSHA256: Bool = false, parts: PartDigestStore.Wish? = nil) {
+    ///   - helper: computes SHA-256 while the caller's thread computes the rest; nil if the caller's does all.
+    public init(
+        secret: DigestSecret, withSHA256: Bool = false, parts: PartDigestStore.Wish? = nil, helper: SerialThread? = nil
+    ) {
         block = BlockDigester(secret: secret)
-        sha256 = withSHA256 ? SHA256Hasher() : nil
-        self.parts = parts.map { PartHasher($0) }
+        self.withSHA256 = withSHA256
+        self.helper = helper
+        wish = parts
+        md5 = HashPass(whole: true, partSize: parts?.md5 == true ? parts?.partSize : nil)
+        let isOnePart = parts?.isOnePart == true
+        let wantsParts = parts?.sha256 == true
+        sha256 = HashPass(
+            whole: withSHA256 || wantsParts && isOnePart, partSize: wantsParts && !isOnePart ? parts?.partSize : nil)
     }
 
     /// Continues from the progress of another hasher on this machine, without digests of parts.
     ///
     /// - Returns: nil if `progress` is invalid, or lacks or contains SHA-256 contrary to `withSHA256`.
-    public init?(secret: DigestSecret, withSHA256: Bool = false, continuing progress: HashProgress) {
-        self.init(secret: secret, withSHA256: withSHA256)
+    public init?(
+        secret: DigestSecret, withSHA256: Bool = false, helper: SerialThread? = nil, continuing progress: HashProgress
+    ) {
+        self.init(secret: secret, withSHA256: withSHA256, helper: helper)
         guard let state = MD5Hasher(state: Array(progress.state.prefix(MD5Hasher.stateSize))) else { return nil }
-        md5 = state
+        md5.whole = state
         let rest = Array(progress.state.dropFirst(MD5Hasher.stateSize))
         if withSHA256 {
             guard let state = SHA256Hasher(state: rest) else { return nil }
-            sha256 = state
+            sha256.whole = state
         } else if !rest.isEmpty {
             return nil
         }
@@ -43,13 +57,27 @@ public struct ContentHasher {
 
     /// The progress at a block boundary; nil within a block.
     public var progress: HashProgress? {
-        blockFill == 0 ? HashProgress(state: md5.state + (sha256?.state ?? []), digests: digests) : nil
+        guard blockFill == 0, let state = md5.whole?.state else { return nil }
+        return HashProgress(state: state + (withSHA256 ? sha256.whole?.state ?? [] : []), digests: digests)
     }
 
     /// Adds the next bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        if parts == nil { md5.update(bytes) } else { parts?.update(bytes, beside: &md5) }
-        sha256?.update(bytes)
+        guard let helper, !sha256.isIdle else {
+            sha256.update(bytes)
+            return updateOthers(bytes)
+        }
+        let pass = Handover(sha256)
+        sha256 = HashPass(whole: false, partSize: nil)
+        // Only read, and valid until `run` returns.
+        nonisolated(unsafe) let shared = bytes
+        helper.run({ pass.value.update(shared) }, beside: { updateOthers(bytes) })
+        sha256 = pass.value
+    }
+
+    /// Adds the next bytes to all but SHA-256.
+    private mutating func updateOthers(_ bytes: UnsafeRawBufferPointer) {
+        md5.update(bytes)
         size += UInt64(bytes.count)
         var rest = bytes
         while !rest.isEmpty {
@@ -66,28 +94,34 @@ public struct ContentHasher {
         blockFill = 0
     }
 
-    /// Returns the digests of the content's parts; nil if they were not computed. Must precede `finish`.
-    public mutating func finishParts() -> [PartDigests]? {
-        defer { parts = nil }
-        return parts?.finish()
-    }
-
-    /// Returns the content's key, seal and block digests. Resets the hasher for a new content.
-    public mutating func finish() -> (content: DropContent, digests: [UInt64]) {
+    /// Returns the content's key, seal, block digests, and the digests of its parts; nil without `parts`. The hasher must not be
+    /// used afterwards.
+    public mutating func finish() -> (content: DropContent, digests: [UInt64], parts: [PartDigests]?) {
         if blockFill > 0 { finishBlock() }
-        let digest = md5.finish()
+        let digest = md5.whole?.finish() ?? []
         let key = ContentKey(digest: digest) ?? ContentKey(high: 0, low: 0)
         digests.withUnsafeBytes { block.update($0) }
         let seal = ContentSeal(size: size, digest: block.finish())
-        let strong = (sha256?.finish()).flatMap { StrongDigest($0) }
-        defer {
-            md5 = MD5Hasher()
-            sha256 = sha256.map { _ in SHA256Hasher() }
-            size = 0
-            digests = []
-        }
-        return (DropContent(key: key, seal: seal, sha256: strong), digests)
+        let strong = sha256.whole?.finish()
+        let content = DropContent(
+            key: key, seal: seal, sha256: withSHA256 ? strong.flatMap { StrongDigest($0) } : nil)
+        return (content, digests, wish.map { parts($0, strong) })
     }
+
+    private mutating func parts(_ wish: PartDigestStore.Wish, _ strong: [UInt8]?) -> [PartDigests] {
+        let md5s = md5.finishParts()
+        let sha256s = wish.sha256 && wish.isOnePart ? strong.map { [$0] } : sha256.finishParts()
+        return (0..<max(md5s?.count ?? 0, sha256s?.count ?? 0)).map {
+            PartDigests(md5: md5s?[$0], sha256: sha256s?[$0])
+        }
+    }
+}
+
+/// A value that one thread hands to another one and takes back.
+private final class Handover<Value>: @unchecked Sendable {
+    // Unchecked: `SerialThread.run(_:beside:)` orders the accesses.
+    var value: Value
+    init(_ value: Value) { self.value = value }
 }
 
 /// The state of an unfinished hash after a whole number of blocks of 512 KiB.

@@ -15,52 +15,6 @@ public struct PartDigests: Equatable, Sendable {
     }
 }
 
-/// Computes the digests of a content's parts beside the MD5 of the whole.
-struct PartHasher {
-    private var md5: MD5Hasher?
-    private var sha256: SHA256Hasher?
-    private let size: UInt64
-    /// The number of bytes that the part lacks.
-    private var missing: UInt64
-    private var digests: [PartDigests] = []
-
-    init(_ wish: PartDigestStore.Wish) {
-        size = max(1, wish.partSize)
-        missing = size
-        if wish.md5 { md5 = MD5Hasher() }
-        if wish.sha256 { sha256 = SHA256Hasher() }
-    }
-
-    mutating func update(_ bytes: UnsafeRawBufferPointer, beside whole: inout MD5Hasher) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(clamping: missing)))
-            if var part = md5 {
-                MD5Hasher.update(&whole, &part, piece)
-                md5 = part
-            } else {
-                whole.update(piece)
-            }
-            sha256?.update(piece)
-            missing -= UInt64(piece.count)
-            if missing == 0 { finishPart() }
-            rest = rest.dropFirst(piece.count)
-        }
-    }
-
-    private mutating func finishPart() {
-        digests.append(PartDigests(md5: md5?.finish(), sha256: sha256?.finish()))
-        if md5 != nil { md5 = MD5Hasher() }
-        if sha256 != nil { sha256 = SHA256Hasher() }
-        missing = size
-    }
-
-    mutating func finish() -> [PartDigests] {
-        if missing < size || digests.isEmpty { finishPart() }
-        return digests
-    }
-}
-
 /// The digests of parts from the pass that computes the content's key, until the content is sent. So the bytes are not
 /// digested again before they are sent.
 ///
@@ -70,6 +24,8 @@ public final class PartDigestStore: Sendable {
     public struct Wish: Equatable, Sendable {
         /// The size of every part but the last, in bytes.
         var partSize: UInt64
+        /// Whether the content is one part, so that its digests are those of the part.
+        var isOnePart: Bool
         var md5: Bool
         var sha256: Bool
     }
@@ -86,7 +42,8 @@ public final class PartDigestStore: Sendable {
 
     private let traits: RemoteTraits
     private let md5: Bool
-    private let sha256: Bool
+    /// Whether parts need a SHA-256.
+    public let sha256: Bool
     private let state = Mutex(State())
 
     /// Creates an empty store.
@@ -104,7 +61,8 @@ public final class PartDigestStore: Sendable {
     /// Returns what to compute for a content of this size; nil for nothing.
     public func wish(forSize size: UInt64) -> Wish? {
         let plan = traits.plan(for: size)
-        let wish = Wish(partSize: UInt64(plan.fragmentSize), md5: md5 && plan.count > 1, sha256: sha256)
+        let wish = Wish(
+            partSize: UInt64(plan.fragmentSize), isOnePart: plan.count <= 1, md5: md5 && plan.count > 1, sha256: sha256)
         return wish.md5 || wish.sha256 ? wish : nil
     }
 

@@ -11,6 +11,7 @@ struct FileHasher {
     let secret: DigestSecret
     var withSHA256 = false
     var parts: PartDigestStore?
+    var helper: SerialThread?
     var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
     var hashed: (@Sendable (UInt64) -> Void)?
     var checkpoints: HashCheckpoints?
@@ -56,7 +57,8 @@ struct FileHasher {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
         defer { buffer.deallocate() }
         if before.size > length { _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL) }
-        var hasher = ContentHasher(secret: secret, withSHA256: withSHA256, parts: parts?.wish(forSize: before.size))
+        var hasher = ContentHasher(
+            secret: secret, withSHA256: withSHA256, parts: parts?.wish(forSize: before.size), helper: helper)
         var type = MediaType.other
         var offset: UInt64 = 0
         var told = Self.now()
@@ -74,7 +76,8 @@ struct FileHasher {
                 sniffed?(path, FileIdentity(before), type, file)
                 // With the same ctime, nothing was written since. Sending still compares each block with its digest.
                 if let progress = checkpoint?.load(),
-                    let further = ContentHasher(secret: secret, withSHA256: withSHA256, continuing: progress)
+                    let further = ContentHasher(
+                        secret: secret, withSHA256: withSHA256, helper: helper, continuing: progress)
                 {
                     hasher = further
                     offset = progress.size
@@ -103,8 +106,7 @@ struct FileHasher {
         }
         let after = try FileStatus(of: file.rawValue)
         guard FileIdentity(after) == FileIdentity(before), offset == before.size else { return .changed }
-        let partDigests = hasher.finishParts()
-        let (content, digests) = hasher.finish()
+        let (content, digests, partDigests) = hasher.finish()
         if let partDigests { parts?.store(partDigests, of: content.key) }
         return .content(FileIdentity(after), type, content, digests: digests)
     }

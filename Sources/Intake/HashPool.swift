@@ -43,6 +43,8 @@ package final class HashPool: Sendable {
     private let parts: PartDigestStore?
     private let small: SerialThreads
     private let large: SerialThreads
+    /// Computes SHA-256 of large files beside the rest; nil if none is wanted, or only one thread is.
+    private let helper: SerialThread?
 
     /// Whether the agent is ending.
     final class Stop: Sendable {
@@ -70,15 +72,18 @@ package final class HashPool: Sendable {
         self.parts = parts
         small = SerialThreads(name: "hash", count: max(1, threads - 1))
         large = threads > 1 ? SerialThreads(name: "hash-large", count: 1) : small
+        let needsHelper = threads > 1 && (withSHA256 || parts?.sha256 == true)
+        helper = needsHelper ? SerialThread(name: "hash-sha256") : nil
     }
 
     /// Queues a file.
     package func add(_ job: Job) {
-        let lane = job.identity.size > Self.largeSize ? large : small
-        lane.run { [files, rules, secret, withSHA256, parts, checkpoints, isStopped] in
+        let isLarge = job.identity.size > Self.largeSize
+        let lane = isLarge ? large : small
+        lane.run { [helper = isLarge ? helper : nil, files, rules, secret, withSHA256, parts, checkpoints, isStopped] in
             if isStopped.isSet { return }
             let hasher = FileHasher(
-                files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts,
+                files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, helper: helper,
                 sniffed: job.sniffed, hashed: job.hashed, checkpoints: checkpoints, stop: isStopped)
             job.done(hasher.hash(job.path, foundAs: job.identity))
         }
@@ -88,10 +93,12 @@ package final class HashPool: Sendable {
     package func hash(_ file: SharedDescriptor) async -> HashFinding {
         let size = (try? FileStatus(of: file.rawValue).size) ?? 0
         return await withCheckedContinuation { continuation in
-            let lane = size > Self.largeSize ? large : small
-            lane.run { [files, rules, secret, withSHA256, parts, isStopped] in
+            let isLarge = size > Self.largeSize
+            let lane = isLarge ? large : small
+            lane.run { [helper = isLarge ? helper : nil, files, rules, secret, withSHA256, parts, isStopped] in
                 let hasher = FileHasher(
-                    files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, stop: isStopped)
+                    files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, helper: helper,
+                    stop: isStopped)
                 continuation.resume(returning: isStopped.isSet ? .changed : hasher.hash(file))
             }
         }

@@ -39,6 +39,25 @@ public final class SerialThread: SerialExecutor, TaskExecutor {
         queue.add(work)
     }
 
+    /// Runs two closures at once, `side` on this thread and `main` on the caller's. Returns when both have ended, and blocks
+    /// until then.
+    public func run(_ side: @Sendable () -> Void, beside main: () -> Void) {
+        let end = Monitor()
+        // Only touched within `end.locked`.
+        nonisolated(unsafe) var hasEnded = false
+        withoutActuallyEscaping(side) { side in
+            queue.add {
+                side()
+                end.locked {
+                    hasEnded = true
+                    end.signal()
+                }
+            }
+            main()
+            end.locked { while !hasEnded { end.wait() } }
+        }
+    }
+
     /// Queues a plain closure before all waiting jobs, but behind earlier closures of `runFirst`.
     public func runFirst(_ work: @escaping @Sendable () -> Void) {
         queue.addFirst(work)

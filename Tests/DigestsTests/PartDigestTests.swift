@@ -1,3 +1,4 @@
+import LinuxSystem
 import TestSupport
 import Testing
 import UploadCore
@@ -33,23 +34,26 @@ struct PartDigestTests {
     }
 
     @Test(
-        "come with the key, which they don't change",
-        arguments: [(0, 1), (1, 1), (1 << 20, 1), ((1 << 20) + 1, 2), (5 << 19, 3)])
-    func parts(size: Int, count: Int) throws {
+        "come with the key, which they don't change, from one thread or two",
+        arguments: [(0, 1), (1, 1), (1 << 20, 1), ((1 << 20) + 1, 2), (5 << 19, 3)],
+        [nil, SerialThread(name: "helper")])
+    func parts(_ form: (size: Int, count: Int), helper: SerialThread?) throws {
+        let (size, count) = form
         let secret = try secret()
         var random = SeededRandom(seed: 1)
         let bytes = random.bytes(size)
         let store = PartDigestStore(Self.traits, md5: true, sha256: true)
         let wish = try #require(store.wish(forSize: UInt64(size)))
-        var (hasher, plain) = (ContentHasher(secret: secret, parts: wish), ContentHasher(secret: secret))
+        var hasher = ContentHasher(secret: secret, withSHA256: true, parts: wish, helper: helper)
+        var plain = ContentHasher(secret: secret, withSHA256: true)
         for start in stride(from: 0, to: size, by: 256 << 10) {
             bytes[start..<min(size, start + (256 << 10))].withUnsafeBytes {
                 hasher.update($0)
                 plain.update($0)
             }
         }
-        let finished = hasher.finishParts()
-        let parts = try #require(finished)
+        let result = hasher.finish()
+        let parts = try #require(result.parts)
         #expect(parts.count == count)
         for (index, part) in parts.enumerated() {
             let expected = Array(bytes[(index << 20)..<min(size, (index + 1) << 20)])
@@ -57,8 +61,9 @@ struct PartDigestTests {
             #expect(part.md5 == (count > 1 ? MD5Hasher.hash(expected) : nil))
             #expect(part.sha256 == SHA256Hasher.hash(expected))
         }
-        let content = hasher.finish().content
+        let content = result.content
         #expect(content == plain.finish().content)
+        #expect(content.sha256 == StrongDigest(SHA256Hasher.hash(bytes)))
         store.store(parts, of: content.key)
         let plan = Self.traits.plan(for: UInt64(size))
         #expect(store.digests(of: content.key, plan, part: count - 1) == parts.last)
@@ -74,7 +79,7 @@ struct PartDigestTests {
         #expect(PartDigestStore(Self.traits, md5: false, sha256: false).wish(forSize: 5 << 20) == nil)
         #expect(PartDigestStore(Self.traits, md5: true, sha256: false).wish(forSize: 1 << 20) == nil)
         var hasher = ContentHasher(secret: try secret())
-        let parts = hasher.finishParts()
+        let parts = hasher.finish().parts
         #expect(parts == nil)
     }
 

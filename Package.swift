@@ -79,6 +79,9 @@ let package = Package(
         .systemLibrary(
             name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
 
+        // The files of the dashboard's page, as bytes in the program.
+        .target(name: "DashboardPage", path: "Sources/Dashboard", exclude: ["Page"]),
+
         // The rooms of the agent, in the order a file passes through them.
         room("LinuxSystem", ["CLinux", systemPackage]),
         room("URLs", ["LinuxSystem"]),
@@ -135,8 +138,9 @@ let package = Package(
         room(
             "ControlAPI",
             [
-                "AgentSupport", "CLinux", "Digests", "LinuxSystem", "Reports", "Session", "UploadCore", httpTypes,
-                hummingbird, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle, systemPackage,
+                "AgentSupport", "CLinux", "DashboardPage", "Digests", "LinuxSystem", "Reports", "Session", "URLs",
+                "UploadCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
+                serviceLifecycle, systemPackage,
             ]),
         room(
             "Console", ["AgentConfiguration", "AgentSupport", "CLinux", "LinuxSystem", "Reports", "UploadCore"]),
@@ -271,7 +275,7 @@ let package = Package(
             "ControlAPITests",
             [
                 "AgentSupport", "AgentTestSupport", "ControlAPI", "LinuxSystem", "Reports", "Session", "TestSupport",
-                "UploadCore", logging, serviceLifecycle, systemPackage,
+                "UploadCore", httpTypes, logging, serviceLifecycle, systemPackage,
             ]),
         tests(
             "ConsoleTests",

@@ -151,7 +151,7 @@ struct RunningAgent: Service {
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
         return ControlServer(
-            socket: socket, backend: backend, sources: backend, pictures: pictures.control,
+            socket: socket, dashboard: dashboard(), backend: backend, sources: backend, pictures: pictures.control,
             readiness: Task { [isRestored] in for await _ in isRestored.stream {} }, logger: logger
         ) { [controlIsUp] in controlIsUp.continuation.finish() }
     }

@@ -30,7 +30,7 @@ package struct Configuration: Sendable, Equatable {
     /// `[avatar_styles]`: the steps of each named style.
     package var avatarStyles: [String: [PictureStep]] = [:]
     /// `[control]`
-    var control = Control()
+    package var control = Control()
     /// `[log]`
     package var log = Log()
 
@@ -236,11 +236,11 @@ extension Configuration {
     }
 
     /// Addresses of the control interface.
-    struct Control: Sendable, Equatable {
+    package struct Control: Sendable, Equatable {
         /// The Unix socket; `nil`: see ``Configuration/controlSocket(runtimeDirectory:)``.
         var socket: String?
         /// `ADDRESS:PORT` on a loopback address; `""` disables the page.
-        var dashboard = "127.0.0.1:8788"
+        package var dashboard = "127.0.0.1:8788"
     }
 
     /// Log settings.

@@ -69,17 +69,9 @@ package struct EffectiveConfiguration: Sendable, Equatable {
             reason: "a token is not sent over plain http; use https://, or set remote.insecure_http = true")
     }
 
-    /// The key of a feature that is not built yet, although its default looks like a usable address.
-    private static let unbuilt = "control.dashboard"
-
-    /// Returns the settings for people: key, value and origin in aligned columns. Settings without effect are
-    /// commented out.
+    /// Returns the settings for people: key, value and origin in aligned columns.
     package func lines() -> [String] {
-        let rows = settings.map { setting in
-            setting.key == Self.unbuilt
-                ? ("# " + setting.key, setting.value.description, "not built yet: nothing listens there")
-                : (setting.key, setting.value.description, setting.origin.description)
-        }
+        let rows = settings.map { ($0.key, $0.value.description, $0.origin.description) }
         let keyWidth = rows.map(\.0.count).max() ?? 0
         // A long list in one row must not push the origins of the other rows out of sight.
         let valueWidth = min(rows.map(\.1.count).max() ?? 0, 40)
@@ -98,7 +90,7 @@ extension EffectiveConfiguration: Encodable {
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(file, forKey: .file)
-        try container.encode(settings.filter { $0.key != Self.unbuilt }, forKey: .settings)
+        try container.encode(settings, forKey: .settings)
         try container.encode(notices, forKey: .warnings)
     }
 }

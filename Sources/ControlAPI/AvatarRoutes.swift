@@ -80,18 +80,11 @@ struct AvatarRoutes: Sendable {
             status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: placeholder.bytes)))
     }
 
-    /// Only the agent knows how long a picture is valid. Browsers revalidate each time, and get 304 for an unchanged
-    /// picture.
+    /// Only the agent knows how long a picture is valid, so browsers ask each time.
     private static func response(_ picture: ServedPicture, to request: Request) -> Response {
-        let tag = "\"\(MD5Hasher.hash(picture.bytes).hexadecimal)\""
-        var headers = headers(type: picture.type, caching: "private, no-cache")
-        headers[.eTag] = tag
-        if EntityTags(request.headers[values: .ifNoneMatch]).match(tag) {
-            headers[.contentType] = nil
-            return Response(status: .notModified, headers: headers)
-        }
-        return Response(
-            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: picture.bytes)))
+        ControlReply.bytes(
+            ByteBuffer(bytes: picture.bytes), type: picture.type, tag: MD5Hasher.hash(picture.bytes).hexadecimal,
+            caching: "private, no-cache", to: request)
     }
 
     private static func headers(type: String, caching: String) -> HTTPFields {

@@ -11,6 +11,9 @@ struct ControlContext: RequestContext {
         channel = source.channel
     }
 
+    /// The port that the client connected to; 0 on a Unix socket.
+    var localPort: Int { channel.localAddress?.port ?? 0 }
+
     /// Runs work that only the client benefits from. The task is cancelled when the client closes the connection.
     ///
     /// A client that only stopped sending (shutdown(2) with `SHUT_WR`) is still present. Further data, such as

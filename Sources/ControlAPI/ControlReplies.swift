@@ -21,6 +21,19 @@ enum ControlReply {
         return json(Array(try encoder.encode(value)))
     }
 
+    /// A reply with a file's bytes; 304 if the client has the file with this tag.
+    static func bytes(
+        _ bytes: ByteBuffer, type: String, tag: String, caching: String, to request: Request
+    ) -> Response {
+        let tag = "\"\(tag)\""
+        var headers: HTTPFields = [.eTag: tag, .cacheControl: caching, .xContentTypeOptions: "nosniff"]
+        if EntityTags(request.headers[values: .ifNoneMatch]).match(tag) {
+            return Response(status: .notModified, headers: headers)
+        }
+        headers[.contentType] = type
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: bytes))
+    }
+
     /// `{"error":{"code":…,"message":…}}`
     static func error(
         _ status: HTTPResponse.Status, _ code: String, _ message: String, headers: HTTPFields = [:]

@@ -8,12 +8,14 @@ import NIOPosix
 package import Reports
 import ServiceLifecycle
 
-/// The control interface: HTTP on a Unix socket that only its owner can use (docs/control.md).
+/// The control interface: HTTP on a Unix socket that only its owner can use, and the dashboard on a loopback address
+/// (docs/control.md).
 package struct ControlServer: Service {
     /// One thread is enough for commands and a browser; each more costs 200 KiB.
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
     private let socket: ControlSocketPath
+    private let dashboard: Dashboard?
     private let backend: any ControlBackend
     private let sources: any SourceBackend
     private let pictures: Pictures
@@ -44,19 +46,22 @@ package struct ControlServer: Service {
     ///
     /// - Parameters:
     ///   - socket: path of the socket, at most 107 bytes. A socket left by a killed agent is replaced.
+    ///   - dashboard: the dashboard's address; nil for no dashboard.
     ///   - backend: answers requests about files.
     ///   - sources: answers requests about sources.
     ///   - pictures: answer requests about avatars and the portrait.
     ///   - readiness: ends when requests can be answered. Requests wait until then.
     ///   - onRunning: called when the server runs, and when it ends.
     package init(
-        socket: String, backend: any ControlBackend, sources: any SourceBackend, pictures: Pictures,
+        socket: String, dashboard: Dashboard? = nil, backend: any ControlBackend, sources: any SourceBackend,
+        pictures: Pictures,
         readiness: Task<Void, Never> = Task {}, logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
     ) {
         self.readiness = readiness
         self.pictures = pictures
         self.onRunning = onRunning
         self.socket = ControlSocketPath(socket)
+        self.dashboard = dashboard
         self.backend = backend
         self.sources = sources
         self.logger = logger
@@ -73,45 +78,98 @@ package struct ControlServer: Service {
     package func run() async throws {
         defer { onRunning() }
         try prepare()
-        var quiet = logger
-        quiet.logLevel = max(quiet.logLevel, .warning)
-        let router = Router(context: ControlContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: ControlErrors())
-        router.add(middleware: Readiness(of: readiness))
-        ControlRoutes(backend: backend, sources: sources, avatars: pictures.avatars).add(to: router)
-        AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)
-        if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }
-        SessionRoutes(backend: backend).add(to: router)
-        let responder = router.buildResponder()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            if let dashboard { group.addTask { await serve(dashboard) } }
+            try await serveSocket()
+        }
+    }
+
+    private func serveSocket() async throws {
+        let router = router { SessionRoutes(backend: backend).add(to: $0) }
         let bound = try socket.makeDraft()
         defer { socket.removeDraft() }
-        // `Application` is not used: its clock for `Date` headers wakes an idle agent every second.
-        let server = try HTTPServerBuilder.http1(
-            configuration: .init(additionalChannelHandlers: [ClientPresence()])
-        ).buildServer(
-            configuration: .init(address: .unixDomainSocket(path: bound)),
-            eventLoopGroup: Self.eventLoops, logger: quiet,
-            responder: { [quiet] request, writer, channel in
-                let context = ControlContext(
-                    source: ApplicationRequestContextSource(channel: channel, logger: quiet))
-                let response = try await responder.respond(to: request, context: context)
-                try await writer.write(response: response.head, body: response.body)
-            },
-            onServerRunning: { [socket, logger, onRunning] _ in
-                do {
-                    try socket.publish(bound)
-                } catch {
-                    logger.error(
-                        "the control socket can't be created, so no command reaches this agent",
-                        metadata: ["path": "\(socket.path)", "reason": "\(error)"])
-                }
-                onRunning()
-            })
+        let server = try server(
+            router, configuration: .init(address: .unixDomainSocket(path: bound)),
+            connections: .init(additionalChannelHandlers: [ClientPresence()])
+        ) { [socket, logger, onRunning] _ in
+            do {
+                try socket.publish(bound)
+            } catch {
+                logger.error(
+                    "the control socket can't be created, so no command reaches this agent",
+                    metadata: ["path": "\(socket.path)", "reason": "\(error)"])
+            }
+            onRunning()
+        }
         defer { unlink(socket.path) }
         do {
             try await server.run()
         } catch let error as IOError {
             throw socket.refusal("\(error)")
         }
+    }
+
+    /// Serves the dashboard, if its port is free. The agent works without it as well.
+    private func serve(_ dashboard: Dashboard) async {
+        let keys = DashboardKeys()
+        let host = dashboard.address.host
+        let router = router(behind: DashboardGuard(host: host, keys: keys)) { PageRoutes().add(to: $0) }
+        do {
+            let server = try server(
+                router,
+                configuration: .init(
+                    address: .hostname(dashboard.address.bindAddress, port: dashboard.address.port), backlog: 64,
+                    availableConnectionsDelegate: MaximumAvailableConnections(Dashboard.mostConnections)),
+                connections: .init(
+                    additionalChannelHandlers: [ClientPresence(), DashboardConnection()],
+                    idleTimeout: DashboardConnection.idleTimeout,
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
+            ) { [logger] channel in
+                let port = channel.localAddress?.port ?? dashboard.address.port
+                let url = DashboardAccess(host: host, port: port, keys: keys).url
+                await dashboard.publish(url, logger)
+            }
+            try await server.run()
+        } catch {
+            dashboard.reportTrouble(error, logger)
+        }
+        await dashboard.withdraw()
+    }
+
+    /// Returns a router with the routes that socket and dashboard share, and others.
+    ///
+    /// - Parameter access: decides about each request first; nil to serve all.
+    private func router(
+        behind access: DashboardGuard? = nil, _ addOthers: (Router<ControlContext>) -> Void
+    ) -> Router<ControlContext> {
+        let router = Router(context: ControlContext.self, options: .autoGenerateHeadEndpoints)
+        if let access { router.add(middleware: access) }
+        router.add(middleware: ControlErrors())
+        router.add(middleware: Readiness(of: readiness))
+        ControlRoutes(backend: backend, sources: sources, avatars: pictures.avatars).add(to: router)
+        AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)
+        if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }
+        addOthers(router)
+        return router
+    }
+
+    /// `Application` is not used: its clock for `Date` headers wakes an idle agent every second.
+    private func server(
+        _ router: Router<ControlContext>, configuration: ServerConfiguration,
+        connections: HTTP1Channel.Configuration, onRunning: @escaping @Sendable (any Channel) async -> Void
+    ) throws -> any Service {
+        var quiet = logger
+        quiet.logLevel = max(quiet.logLevel, .warning)
+        let responder = router.buildResponder()
+        return try HTTPServerBuilder.http1(configuration: connections).buildServer(
+            configuration: configuration, eventLoopGroup: Self.eventLoops, logger: quiet,
+            responder: { [quiet] request, writer, channel in
+                let context = ControlContext(
+                    source: ApplicationRequestContextSource(channel: channel, logger: quiet))
+                let response = try await responder.respond(to: request, context: context)
+                try await writer.write(response: response.head, body: response.body)
+            },
+            onServerRunning: onRunning)
     }
 }

@@ -19,6 +19,9 @@ struct AgentLink {
         place = OutboxPlace(outbox: configuration.outbox, currentDirectory: surroundings.currentDirectory)
     }
 
+    /// The secret URL of the running agent's dashboard; nil if none listens.
+    var dashboardURL: String? { DashboardURLFile(state: configuration.state).read() }
+
     /// The error for a word that names no file, with advice.
     func noSuchFile(_ name: String) -> CommandFailure {
         .noSuchFile(

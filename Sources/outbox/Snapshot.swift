@@ -20,6 +20,8 @@ struct Snapshot {
     let sources: [SourceEntry]
     /// Number of all files by state; nil if `files` has them all.
     var counts: [String: Int]?
+    /// The secret URL of the dashboard; nil if no agent runs, or none listens.
+    var dashboard: String?
 
     /// Asks the agent; reads the ledger if no agent runs.
     ///
@@ -54,7 +56,8 @@ struct Snapshot {
         let list: EntryList<FileEntry> = try await link.client.entries(ListQuery(atMost: limit))
         return Snapshot(
             isRunning: true, problems: health.problems, deferred: deferred, saved: health.saved ?? 0,
-            files: list.entries, sources: try await link.client.sources(), counts: list.counts)
+            files: list.entries, sources: try await link.client.sources(), counts: list.counts,
+            dashboard: link.dashboardURL)
     }
 
     /// Returns the files and sources that words name, ordered by path. A source includes its files.
@@ -96,7 +99,7 @@ struct Snapshot {
         StatusReport(
             running: isRunning, problems: problems, files: files, sources: sources,
             summary: FilesSummary(files, counts: counts).counts, deferred: deferred,
-            saved: saved)
+            saved: saved, dashboard: dashboard)
     }
 }
 
@@ -112,4 +115,6 @@ struct StatusReport: Encodable, Equatable {
     let deferred: Int
     /// Bytes that need not be sent, because files were made smaller, since the agent started.
     let saved: UInt64
+    /// The secret URL of the dashboard.
+    let dashboard: String?
 }

@@ -8,7 +8,7 @@ struct StatusCommand: AsyncParsableCommand {
         abstract: "Show the state of files and posts.",
         discussion: """
             Prints a line for each file (state, progress, size, speed, remaining time or next attempt, path, error \
-            code) and a summary. The files of a post (a directory with a source.toml) stand below the post's own line. \
+            code), a summary, and the secret URL of the dashboard. The files of a post (a directory with a source.toml) stand below the post's own line. \
             On a terminal only the last ten finished files are shown, and at most 100 files of each other state, unless you \
             give --all.
 
@@ -69,7 +69,9 @@ struct StatusCommand: AsyncParsableCommand {
         let summary = FilesSummary(
             part.files, sources: part.sources, counts: part.counts, deferred: names.isEmpty ? part.deferred : 0,
             saved: part.saved)
-        try Output.standard.write(lines: lines + [summary.line(look)])
+        lines.append(summary.line(look))
+        if names.isEmpty, let url = part.dashboard { lines.append("dashboard: \(url)") }
+        try Output.standard.write(lines: lines)
     }
 
     /// The maximum number of files of each state to show. Nobody reads a million lines, but a program may count them.

@@ -21,13 +21,6 @@ import Testing
         #expect(columns("upload.stall_timeout") == "upload.stall_timeout = \"30s\" # default")
     }
 
-    @Test func `a dashboard that does not listen is not shown as if it were in force`() throws {
-        let effective = try load("")
-        #expect(line("control.dashboard", in: effective) == nil)
-        #expect(line("# control.dashboard", in: effective)?.hasSuffix("# not built yet: nothing listens there") == true)
-        #expect(!String(decoding: try JSONEncoder().encode(effective), as: UTF8.self).contains("control.dashboard"))
-    }
-
     @Test func `the lines are aligned`() throws {
         let short = try load("").lines().filter { !$0.hasPrefix("intake.ignore") }
         #expect(Set(short.map { $0.prefix { $0 != "=" }.count }).count == 1)

@@ -14,6 +14,7 @@ struct AgentStatus: Sendable {
     /// A condition that needs a person's attention. The raw values are codes in events and metrics.
     enum Problem: String, CaseIterable, Sendable {
         case afterUpload = "after_upload"
+        case dashboard
         case ledger
         case ledgerLost = "ledger_lost"
         case outbox

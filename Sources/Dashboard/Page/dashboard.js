@@ -1,7 +1,331 @@
-const answer = await fetch('/v1/files?page=200');
-const list = document.getElementById('files');
-for (const file of (await answer.json()).files) {
-  const item = document.createElement('li');
-  item.textContent = `${file.path}: ${file.state}`;
-  list.append(item);
+// The dashboard: the summary at the top, what needs a person, and the way between the parts of the page.
+
+import * as api from "/api.js";
+import "/drop.js";
+import * as files from "/files.js";
+import { $, button, confirm, icon, make, notify, paced, setText } from "/page.js";
+import * as parts from "/parts.js";
+import * as words from "/words.js";
+
+const busy = ["settling", "hashing", "processing", "uploading", "verifying"];
+const troubled = ["failed", "signed_out", "waiting"];
+
+let health = null;
+let counts = null;
+let lost = null; // since when the agent does not answer
+let expired = false; // the cookie of this page is of an earlier run of the agent
+const active = new Map(); // files that are being worked on
+const troubles = new Map(); // some of the files that failed or wait
+let changed = new Map(); // the latest event of each file since the last frame
+
+// MARK: Events
+
+api.listen({
+  open() {
+    const again = lost;
+    lost = null;
+    expired = false;
+    if (again) notify("The agent answers again.");
+    readAll();
+  },
+  async lost() {
+    lost ??= new Date();
+    try {
+      await api.health();
+    } catch (error) {
+      expired = [401, 403].includes(error.status);
+    }
+    showSummary();
+  },
+  state(file) { receive(file); readCounts(); },
+  progress: receive,
+  gone({ id }) {
+    changed.delete(id);
+    active.delete(id);
+    troubles.delete(id);
+    files.remove(id);
+    readCounts();
+  },
+  source: parts.applyPost,
+  source_gone({ id }) { parts.removePost(id); },
+  problem() { readHealth(); },
+  portrait: parts.showProfile,
+  avatar: paced(1000, () => (currentPart() === "pictures" ? parts.loadPictures() : null)),
+  reset: readAll,
+});
+
+let flushing = false;
+
+/** Keeps the latest event of each file, and shows them all with the next frame. */
+function receive(file) {
+  changed.set(file.id, file);
+  if (flushing) return;
+  flushing = true;
+  // A hidden page has no frames.
+  if (document.hidden) setTimeout(flush, 1000); else requestAnimationFrame(flush);
 }
+
+function flush() {
+  flushing = false;
+  const batch = changed;
+  changed = new Map();
+  for (const file of batch.values()) {
+    sort(file);
+    files.apply(file);
+  }
+  files.settle();
+  showSummary();
+}
+
+function sort(file) {
+  if (busy.includes(file.state)) active.set(file.id, file); else active.delete(file.id);
+  if (troubled.includes(file.state)) {
+    if (troubles.size < 200 || troubles.has(file.id)) troubles.set(file.id, file);
+  } else {
+    troubles.delete(file.id);
+  }
+}
+
+// MARK: Reading
+
+function readAll() {
+  readHealth();
+  readCounts();
+  readActive();
+  files.reload();
+  openPart();
+  if (currentPart() !== "posts") parts.loadPosts().catch(() => {});
+  if (currentPart() !== "activity") parts.loadActivity().catch(() => {});
+}
+
+const readHealth = paced(1000, async () => {
+  health = await api.health();
+  showSummary();
+});
+
+const readCounts = paced(1000, async () => {
+  counts = await api.counts();
+  files.setCounts(counts.files);
+  showSummary();
+});
+
+async function readActive() {
+  try {
+    const answer = await api.files({ state: [...busy, ...troubled].join(","), limit: 20 });
+    active.clear();
+    troubles.clear();
+    for (const file of answer.files) sort(changed.get(file.id) ?? file);
+    showSummary();
+  } catch { /* `lost` shows that the agent does not answer */ }
+}
+
+// Speeds fall to zero without an event, and times pass.
+setInterval(() => {
+  if (document.hidden) return;
+  if (active.size || health?.attention.length) readHealth();
+  showNeeds();
+}, 2000);
+setInterval(() => { if (!document.hidden && !lost) parts.loadActivity().catch(() => {}); }, 10_000);
+document.addEventListener("visibilitychange", () => { if (!document.hidden && !lost) { readHealth(); readCounts(); } });
+
+// MARK: Summary
+
+const number = (...names) => names.reduce((sum, name) => sum + (counts?.files[name] ?? 0), 0);
+
+function showSummary() {
+  showHeadline();
+  showNeeds();
+  const paused = Boolean(health?.paused);
+  const pause = $("pause-all");
+  pause.lastElementChild.textContent = paused ? "Resume all" : "Pause all";
+  pause.querySelector("use").setAttribute("href", paused ? "#i-play" : "#i-pause");
+  pause.classList.toggle("primary", paused);
+}
+
+function showHeadline() {
+  if (lost) { headline("warn", "bad", expired ? "This page is locked out" : "The agent does not answer", `Since ${words.time(lost)}`); return; }
+  if (!counts || !health) return;
+  const onTheWay = number(...words.moving);
+  const stuck = number("waiting", "signed_out");
+  const facts = [];
+  if (health.paused) {
+    facts.push(onTheWay + number("paused") ? `${words.plural(onTheWay + stuck + number("paused"), "file")} not yet uploaded` : "New files will wait");
+    headline("pause", "warn", "Everything is paused", facts.join(" · "));
+  } else if (onTheWay) {
+    if (health.left) facts.push(`${words.size(health.left)} to go`);
+    if (health.speed) facts.push(words.speed(health.speed));
+    if (health.eta) facts.push(`about ${words.duration(health.eta)} left`);
+    if (stuck) facts.push(`${words.count(stuck)} waiting`);
+    headline("up", "busy", `${words.plural(onTheWay, "file")} on ${onTheWay === 1 ? "its" : "their"} way`, facts.join(" · ") || "Getting ready");
+  } else if (stuck) {
+    headline(number("signed_out") ? "key" : "clock", "warn", `${words.plural(stuck, "file")} ${stuck === 1 ? "waits" : "wait"}`, "The reason is below");
+  } else if (number("paused")) {
+    headline("pause", "calm", `${words.plural(number("paused"), "file")} paused`, `${words.plural(number("done"), "file")} uploaded`);
+  } else if (number("failed")) {
+    headline("warn", "bad", `${words.plural(number("failed"), "file")} could not be uploaded`, `${words.plural(number("done"), "file")} uploaded`);
+  } else if (!health.scanned) {
+    headline("eye", "calm", "Looking through the outbox", "The agent has just started");
+  } else if (number("done")) {
+    headline("check", "good", "Everything is uploaded", `${words.plural(number("done"), "file")}, confirmed by the server`);
+  } else {
+    headline("outbox", "calm", "Ready", "Drop pictures or videos onto this page, or copy them into the outbox");
+  }
+}
+
+let announced = "";
+
+function headline(iconName, tone, title, facts) {
+  $("mark").dataset.tone = tone;
+  $("mark-icon").setAttribute("href", `#i-${iconName}`);
+  setText($("headline"), title);
+  setText($("subline"), facts);
+  document.title = tone === "good" || title === "Ready" ? "Outbox" : `${title} · Outbox`;
+  // Screen readers hear of another situation, not of each number.
+  const kind = title.replace(/[\d,]+/g, "");
+  if (announced && announced !== kind) setText($("announcement"), `${title}. ${facts}`);
+  announced = kind;
+}
+
+// MARK: What needs a person
+
+const asksToSignIn = (message) => message.includes("outbox login");
+
+const remedies = {
+  session: () => [command("outbox login")],
+  server: () => [button("retry", "Try again now", () => actOnAll("retry"), { action: "try-now" })],
+};
+
+function showNeeds() {
+  const needs = [];
+  if (lost && expired) {
+    needs.push(need("lock", "key", "bad", "The agent has started anew, and this page’s address has changed", "Find the new address with this command, and open it:", command("outbox status")));
+  } else if (lost) {
+    needs.push(need("lost", "warn", "bad", `The agent does not answer since ${words.time(lost)}`,
+      "It may have ended. Start it, or see why it ended. This page goes on by itself once the agent answers.", command("outbox run"), command("outbox doctor")));
+  } else if (health && counts) {
+    addProblems(needs);
+    addTroubles(needs);
+  }
+  const holder = $("needs");
+  const text = JSON.stringify(needs.map((item) => [item.id, item.tone, item.title, item.detail]));
+  $("needs-section").hidden = !needs.length;
+  if (holder.dataset.shown === text) return;
+  holder.dataset.shown = text;
+  const focused = document.activeElement?.closest?.("#needs li")?.dataset.need;
+  holder.replaceChildren(...needs.map((item) => make("li", { "data-need": item.id, "data-tone": item.tone },
+    icon(item.icon), make("div", {}, make("p", { class: "title" }, item.title), item.detail ? make("p", { class: "muted" }, item.detail) : null),
+    make("div", { class: "actions" }, ...item.buttons))));
+  if (focused) holder.querySelector(`[data-need="${focused}"] button`)?.focus();
+}
+
+function need(id, iconName, tone, title, detail, ...buttons) {
+  return { id, icon: iconName, tone, title, detail, buttons };
+}
+
+function addProblems(needs) {
+  for (const { code, message, since } of health.attention) {
+    const remedy = asksToSignIn(message) ? "session" : code;
+    needs.push(need(code, remedy === "session" ? "key" : "warn", "warn", words.sentence(message), `Since ${words.time(since)}`,
+      ...(remedies[remedy]?.() ?? [])));
+  }
+}
+
+function addTroubles(needs) {
+  const all = [...troubles.values()];
+  const explained = health.attention.length > 0;
+  if (number("signed_out") && !health.attention.some((item) => asksToSignIn(item.message))) {
+    const reason = all.find((file) => file.state === "signed_out")?.error?.message;
+    needs.push(need("signed-out", "key", "warn", `${words.plural(number("signed_out"), "file")} wait${number("signed_out") === 1 ? "s" : ""} until you sign in`,
+      words.sentence(reason), command("outbox login")));
+  }
+  if (number("waiting") && !explained) {
+    const next = all.find((file) => file.state === "waiting");
+    needs.push(need("waiting", "clock", "warn", `${words.plural(number("waiting"), "file")} wait${number("waiting") === 1 ? "s" : ""} for another attempt`,
+      next ? `${words.split(next.path).name}: ${words.sentence(next.error?.message)}` : "", ...remedies.server()));
+  }
+  if (number("failed")) {
+    const examples = all.filter((file) => file.state === "failed").slice(0, 3).map((file) => `${words.split(file.path).name}: ${words.sentence(file.error?.message)}`);
+    if (number("failed") > examples.length && examples.length) examples.push(`And ${words.count(number("failed") - examples.length)} more.`);
+    needs.push(need("failed", "warn", "bad", `${words.plural(number("failed"), "file")} failed`, examples.join(" "),
+      button("retry", "Retry", retryFailed, { action: "retry-failed" }), button("line", "Show", () => showFiles("failed"), { action: "show-failed" })));
+  }
+}
+
+/** A command for the terminal, which a click copies. */
+function command(text) {
+  return make("button", { type: "button", class: "command", title: "Copy", "aria-label": `Copy the command ${text}`, onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      notify(`Copied. Paste “${text}” into a terminal.`);
+    } catch {
+      notify(`Type “${text}” into a terminal.`);
+    }
+  } }, make("code", {}, text));
+}
+
+async function retryFailed() {
+  try {
+    const { files: failed } = await api.files({ state: "failed" });
+    await files.perform("retry", failed);
+  } catch (error) {
+    notify(words.sentence(error.message));
+  }
+}
+
+// MARK: Actions on everything
+
+async function actOnAll(action) {
+  try {
+    const answer = await api.actOnAll(action);
+    const said = { pause: "Everything is paused.", resume: "Everything goes on." }[action];
+    notify(said ?? (answer.changed.length ? `${words.plural(answer.changed.length, "file")} ${words.actions[action].done}.` : "Nothing to change."));
+    readHealth();
+    readCounts();
+  } catch (error) {
+    notify(words.sentence(error.message));
+  }
+}
+
+$("pause-all").onclick = () => actOnAll(health?.paused ? "resume" : "pause");
+for (const item of document.querySelectorAll("[data-all]")) {
+  item.onclick = async () => {
+    $("all-menu").open = false;
+    if (item.dataset.all === "cancel" && !await confirm("Cancel all uploads?",
+      "The server forgets what it has of unfinished files. The files stay where they are, and “Retry” takes them again.", "Cancel all")) return;
+    actOnAll(item.dataset.all);
+  };
+}
+document.addEventListener("click", (event) => { if (!$("all-menu").contains(event.target)) $("all-menu").open = false; });
+$("all-menu").addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  $("all-menu").open = false;
+  $("all-menu").firstElementChild.focus();
+});
+
+// MARK: Parts of the page
+
+const names = ["files", "posts", "pictures", "activity", "settings"];
+const currentPart = () => (names.includes(location.hash.slice(1)) ? location.hash.slice(1) : "files");
+
+function openPart() {
+  const part = currentPart();
+  for (const name of names) {
+    $(`part-${name}`).hidden = name !== part;
+    const place = document.querySelector(`nav a[href="#${name}"]`);
+    if (name === part) place.setAttribute("aria-current", "page"); else place.removeAttribute("aria-current");
+  }
+  const load = { posts: parts.loadPosts, pictures: parts.loadPictures, activity: parts.loadActivity, settings: () => parts.loadSettings(health) }[part];
+  load?.().catch((error) => { if (error.status) notify(words.sentence(error.message)); });
+  if (part === "files") files.show();
+}
+
+function showFiles(filter) {
+  location.hash = "#files";
+  files.choose(filter);
+  $("main").focus({ preventScroll: true });
+  $("main").scrollIntoView({ block: "nearest" });
+}
+
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+addEventListener("hashchange", openPart);
+openPart();

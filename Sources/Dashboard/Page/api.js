@@ -1,0 +1,83 @@
+// Requests to the agent (docs/control.md).
+
+/** A request that failed; `status` is 0 if there was no answer. */
+export class Refusal extends Error {
+  constructor(status, code, message) {
+    super(message);
+    Object.assign(this, { status, code });
+  }
+}
+
+async function ask(method, path) {
+  let reply;
+  try {
+    reply = await fetch(path, { method, cache: "no-store" });
+  } catch {
+    throw new Refusal(0, "no_answer", "the agent does not answer");
+  }
+  const body = await reply.json().catch(() => ({}));
+  if (!reply.ok) throw refusal(reply.status, body);
+  return body;
+}
+
+function refusal(status, body) {
+  return new Refusal(status, body.error?.code ?? "", body.error?.message ?? `the agent answered with status ${status}`);
+}
+
+const query = (parameters) => {
+  const given = Object.entries(parameters).filter(([, value]) => value != null && value !== "");
+  return given.length ? `?${new URLSearchParams(given)}` : "";
+};
+
+export const health = () => ask("GET", "/v1/health");
+export const files = (parameters) => ask("GET", `/v1/files${query(parameters)}`);
+export const counts = async () => ({ files: (await files({ limit: 0 })).counts });
+export const sources = (parameters = {}) => ask("GET", `/v1/sources${query(parameters)}`);
+export const avatars = () => ask("GET", "/v1/avatars");
+export const profile = () => ask("GET", "/v1/profile");
+export const history = () => ask("GET", "/v1/history");
+export const configuration = () => ask("GET", "/v1/configuration");
+
+export const actOnFile = (id, action) => ask("POST", `/v1/files/${encodeURIComponent(id)}/${action}`);
+export const actOnSource = (id, action) => ask("POST", `/v1/sources/${encodeURIComponent(id)}/${action}`);
+export const actOnAll = (action) => ask("POST", `/v1/${action}`);
+
+/** The thumbnail of what was uploaded for a file. */
+export const thumbnail = (file) => `/v1/thumbnails/${file.product?.key ?? file.key}`;
+export const avatar = (url) => `/v1/avatar?url=${encodeURIComponent(url)}`;
+
+/** Puts a file into the outbox. `XMLHttpRequest`, since `fetch` does not report how much was sent. */
+export function addFile(file, path, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("POST", `/v1/drop?name=${encodeURIComponent(path)}`);
+    request.responseType = "json";
+    request.upload.onprogress = (event) => onProgress(event.loaded / Math.max(1, event.total));
+    request.onload = () => {
+      if (request.status >= 200 && request.status < 300) resolve(request.response ?? {});
+      else reject(refusal(request.status, request.response ?? {}));
+    };
+    request.onerror = () => reject(new Refusal(0, "no_answer", "the connection to the agent broke"));
+    request.send(file);
+  });
+}
+
+/**
+ * Listens to the agent's events. The browser reconnects by itself and names the last event it saw; the agent then sends
+ * the missed ones, or `reset`.
+ *
+ * @param listener an object with a function for each event, and `open` and `lost`
+ */
+export function listen(listener) {
+  const stream = new EventSource("/v1/events");
+  for (const name of ["state", "progress", "gone", "source", "source_gone", "problem", "portrait", "avatar", "reset"]) {
+    stream.addEventListener(name, (event) => listener[name]?.(JSON.parse(event.data)));
+  }
+  stream.onopen = () => listener.open();
+  stream.onerror = () => {
+    listener.lost();
+    if (stream.readyState === EventSource.CLOSED) setTimeout(() => listen(listener), 3000);
+  };
+  // A page that the browser keeps for the Back button must not keep its connection: there are six for one host.
+  addEventListener("pagehide", () => stream.close(), { once: true });
+}

@@ -83,6 +83,7 @@ let package = Package(
         .target(name: "DashboardPage", path: "Sources/Dashboard", exclude: ["Page"]),
 
         // The rooms of the agent, in the order a file passes through them.
+        room("Versions"),
         room("LinuxSystem", ["CLinux", systemPackage]),
         room("URLs", ["LinuxSystem"]),
         room("UploadCore"),
@@ -163,34 +164,33 @@ let package = Package(
                 "AgentConfiguration", "AgentSupport", "Avatars", "CLinux", "ControlAPI", "Digests",
                 "Doctor", "FileWatch", "Intake", "Ledger", "LedgerCare", "LinuxSystem", "MediaTools", "NetworkWatch",
                 "PictureJobs", "Portrait", "Products", "Remotes", "Reports", "Session", "Sidecars", "SystemdService",
-                "Transport", "UploadCore", logging, serviceLifecycle, systemPackage, unixSignals,
+                "Transport", "UploadCore", "Versions", logging, serviceLifecycle, systemPackage, unixSignals,
             ]),
         program(
             "outbox",
             [
                 "Agent", "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "LinuxSystem",
-                "Processes", "Reports", "Session", "SystemdService", "UploadCore", argumentParser, logging,
+                "Processes", "Reports", "Session", "SystemdService", "UploadCore", "Versions", argumentParser, logging,
                 systemPackage,
             ]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
-        program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", systemPackage]),
+        program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", "Versions", systemPackage]),
 
-        // The other end. It shares no code with the agent, so that one bug cannot hide another.
+        // The other end. It shares no code with the agent but the version, so that one bug cannot hide another.
         room(
             "OutboxReceiver",
             [
                 "CCrypto", "CDisk", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
                 serviceLifecycle, systemPackage,
             ]),
-        program("outbox-receiver", ["OutboxReceiver", argumentParser, logging]),
+        program("outbox-receiver", ["OutboxReceiver", "Versions", argumentParser, logging]),
 
         program(
             "outbox-bench",
             [
-                "Avatars", "CTunnel", "LinuxSystem", "MediaTools", "PictureJobs", "Products", "UploadCore",
-                argumentParser,
-                httpTypes, logging, systemPackage,
+                "Avatars", "CTunnel", "LinuxSystem", "MediaTools", "PictureJobs", "Products", "UploadCore", "Versions",
+                argumentParser, httpTypes, logging, systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(
@@ -206,7 +206,7 @@ let package = Package(
             name: "FaultPreload",
             // It is loaded into programs with a Swift runtime of their own, and must not bring another.
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
-        program("outbox-trials", ["EndToEndSupport", "TestSupport", argumentParser]),
+        program("outbox-trials", ["EndToEndSupport", "TestSupport", "Versions", argumentParser]),
         tests("UploadCoreTests", ["UploadCore"]),
         tests("DigestsTests", ["Digests", "LinuxSystem", "TestSupport", "UploadCore"]),
         tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),

@@ -34,9 +34,3 @@ public struct ReceiverConfiguration: Sendable {
         self.listen = listen
     }
 }
-
-/// The receiver's version.
-public enum ReceiverVersion {
-    /// Semantic version, the same as the agent's.
-    public static let current = "0.1.0"
-}

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Versions
 
 /// `outbox-bench`: measures the agent's speed, as ratios against other tools.
 @main
@@ -11,6 +12,7 @@ struct OutboxBench: ParsableCommand {
             is the median of the ratios within the pairs. rclone, u2c, copyparty and vipsthumbnail must be in PATH; the \
             program skips a missing one, and prints so.
             """,
+        version: ProgramVersion.current,
         subcommands: [
             Compare.self, P1.self, P2.self, P3.self, P4.self, P5.self, P6.self, P7.self, P8.self, P9.self, P10.self,
             P11.self, ProductsCommand.self, AvatarsCommand.self, Remotes.self, Sink.self,

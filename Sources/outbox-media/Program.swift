@@ -2,6 +2,7 @@ import Glibc
 import LinuxSystem
 import PictureJobs
 import SystemPackage
+import Versions
 
 #if canImport(CVips)
     import CSandbox
@@ -18,7 +19,7 @@ struct Program {
         files and has no network: it gets open files, and one job at a time, over the
         socket on standard input.
 
-          outbox-media --version    show the libraries it was built with
+          outbox-media --version    show the version, and that of libvips
           outbox-media --help       show this text
 
         Exit status:
@@ -35,7 +36,7 @@ struct Program {
         switch Array(CommandLine.arguments.dropFirst()) {
         case []: work()
         case ["--help"], ["-h"]: print(help)
-        case ["--version"]: print("outbox-media, \(library ?? "without libvips")")
+        case ["--version"]: print("outbox-media \(ProgramVersion.current), \(library ?? "without libvips")")
         default: end(64, "unknown arguments; see outbox-media --help")
         }
     }

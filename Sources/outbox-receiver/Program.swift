@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import Logging
 import OutboxReceiver
+import Versions
 
 /// `outbox-receiver`: the reference server.
 struct ReceiverCommand: AsyncParsableCommand {
@@ -39,7 +40,7 @@ struct ReceiverCommand: AsyncParsableCommand {
               75  another receiver uses the root
               78  the configuration has an error
             """,
-        version: ReceiverVersion.current)
+        version: ProgramVersion.current)
 
     @Option(help: "The directory to store everything in; created if missing.")
     var root: String

@@ -3,13 +3,15 @@ import Dispatch
 import Foundation
 import Glibc
 import TestSupport
+import Versions
 
 /// Shows that the agent loses nothing: exposes the agent to faults, and judges only by what is visible from outside.
 @main
 struct OutboxTrials: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox-trials",
-        abstract: "Trials of the built programs: kills, bad servers, odd writers, full disks.")
+        abstract: "Trials of the built programs: kills, bad servers, odd writers, full disks.",
+        version: ProgramVersion.current)
 
     @Option(help: "Run only these trials, for example R5,R9.") var only: String?
     @Option(help: "The seed of all random choices. To repeat a failed run, give the seed that it printed.") var seed:

@@ -1,6 +1,7 @@
 import AgentSupport
 import ArgumentParser
 import Doctor
+import Versions
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,7 +30,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let effective = try common.effectiveConfiguration(in: surroundings)
         let doctor = Doctor(
             effective: effective, environment: surroundings.environment, home: surroundings.home,
-            version: AgentVersion.current)
+            version: ProgramVersion.current)
         let report = await doctor.examine()
         if json {
             try Output.standard.write(json: report)

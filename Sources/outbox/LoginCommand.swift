@@ -3,6 +3,7 @@ import AgentSupport
 import ArgumentParser
 import Doctor
 import Session
+import Versions
 
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -59,7 +60,7 @@ struct LoginCommand: AsyncParsableCommand {
         let desk = SessionDesk(link)
         let taker = try await desk.signIn(session)
         async let asked = TokenVerdict.ask(
-            link.configuration, token: session.token, version: AgentVersion.current)
+            link.configuration, token: session.token, version: ProgramVersion.current)
         if taker == .returning { try await desk.waitForReturn(of: user) }
         let isRunning = taker != .next
         let verdict = await asked

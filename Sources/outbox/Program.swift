@@ -4,6 +4,7 @@ import ArgumentParser
 import Console
 import Glibc
 import LinuxSystem
+import Versions
 
 /// `outbox`: the agent, and the commands that control it.
 struct Outbox: AsyncParsableCommand {
@@ -29,7 +30,7 @@ struct Outbox: AsyncParsableCommand {
               77      not allowed, or the credentials are missing or wrong
               78      the configuration has an error
             """,
-        version: AgentVersion.current,
+        version: ProgramVersion.current,
         subcommands: [RunCommand.self],
         groupedSubcommands: [
             CommandGroup(name: "Files", subcommands: [StatusCommand.self, WaitCommand.self, PruneCommand.self]),

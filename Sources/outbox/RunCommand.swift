@@ -5,6 +5,7 @@ import ArgumentParser
 import Glibc
 import Logging
 import Session
+import Versions
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,7 +48,7 @@ struct RunCommand: AsyncParsableCommand {
             setLogLevel: { [logLevel] in if logLevel == nil { threshold.set($0) } })
         let agent = Agent(
             source: source, environment: surroundings.environment,
-            version: AgentVersion.current, logger: logger)
+            version: ProgramVersion.current, logger: logger)
         if try await agent.run() { throw Self.beginAnew(surroundings.environment) }
     }
 

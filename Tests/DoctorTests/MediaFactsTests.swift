@@ -67,8 +67,10 @@ struct MediaFactsTests {
             status: 0, output: "ffmpeg version 5.1.6-0+deb12u1 Copyright (c) 2000\nbuilt with gcc")
         #expect(MediaToolsFacts.tool(ffmpeg) == .works(version: "5.1.6-0+deb12u1"))
         #expect(MediaToolsFacts.tool(CommandOutcome(status: 127, output: "")) == .broken("status 127"))
-        #expect(
-            MediaToolsFacts.library(in: .init(status: 0, output: "outbox-media, libvips 8.14.1\n")) == "libvips 8.14.1")
+        for program in ["outbox-media 0.2.0", "outbox-media"] {
+            let outcome = CommandOutcome(status: 0, output: "\(program), libvips 8.14.1\n")
+            #expect(MediaToolsFacts.library(in: outcome) == "libvips 8.14.1")
+        }
         #expect(MediaToolsFacts.library(in: .init(status: 0, output: "hello\n")) == nil)
         #expect(MediaToolsFacts.exiftool(.init(status: 0, output: "12.57\n")) == .works(version: "12.57"))
         #expect(MediaToolsFacts.exiftool(.init(status: 2, output: "")) == .broken("status 2"))

@@ -7,6 +7,7 @@ import MediaTools
 import Portrait
 package import Reports
 import Transport
+import Versions
 
 /// The avatar mirror of a command that runs without an agent.
 ///
@@ -56,7 +57,7 @@ package final class OwnAvatars: Sendable {
 
     private static func startTransport() throws(AvatarTrouble) -> CurlTransport {
         do throws(CurlTransport.StartError) {
-            return try CurlTransport(configuration: .init(userAgent: "outbox/\(AgentVersion.current)"))
+            return try CurlTransport(configuration: .init(userAgent: "outbox/\(ProgramVersion.current)"))
         } catch {
             throw AvatarTrouble(AvatarTrouble.storage, "libcurl does not start: \(error)")
         }

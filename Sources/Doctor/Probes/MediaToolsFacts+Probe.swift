@@ -80,10 +80,10 @@ extension MediaToolsFacts {
         return await measure(with: path, limit).map { .broken(path: path, reason: $0) } ?? .works(library: library)
     }
 
-    /// Reads `outbox-media, libvips 8.14.1`; nil for anything else.
+    /// Reads `outbox-media 0.2.0, libvips 8.14.1`; nil for anything else. Version 0.1.0 printed no version.
     static func library(in outcome: CommandOutcome) -> String? {
         let parts = outcome.output.split(separator: "\n").first?.split(separator: ",", maxSplits: 1) ?? []
-        guard outcome.status == 0, parts.count == 2, parts[0] == "outbox-media" else { return nil }
+        guard outcome.status == 0, parts.count == 2, parts[0].hasPrefix("outbox-media") else { return nil }
         return String(parts[1].drop { $0 == " " })
     }
 

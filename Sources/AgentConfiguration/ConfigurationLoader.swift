@@ -1,3 +1,4 @@
+import AgentSupport
 internal import Glibc
 import LinuxSystem
 import SystemPackage
@@ -55,18 +56,45 @@ package struct ConfigurationLoader: Sendable {
         let text: [UInt8]
         /// The user's own configuration, which this file hides.
         var shadowed: String?
+        /// Whether the file lies in the working directory, and nobody named it.
+        var isChance = false
+        /// The file's owner if that is another user, who can only be root.
+        var stranger: UInt32?
     }
 
     private func read(_ file: FoundFile?) throws(ConfigurationErrors) -> EffectiveConfiguration {
         var reading = ConfigurationReading(home: home)
+        var remarks: [String] = []
         if let file {
             let directory = PathResolver.normalise(file.path + "/..")
             reading.read(file: file.text, name: file.name, resolver: PathResolver(home: home, directory: directory))
+            if file.isChance { remarks = self.remarks(on: file, isReference: reading.isReference) }
         }
         reading.read(environment: environment, resolver: PathResolver(home: home, directory: currentDirectory))
+        if let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {
+            reading.read(credentialsIn: directory)
+        }
         reading.checkRules()
         if let errors = ConfigurationErrors(reading.errors) { throw errors }
-        return EffectiveConfiguration(reading, file: file?.path, shadowed: file?.shadowed, environment: environment)
+        return EffectiveConfiguration(
+            reading, file: file?.path, remarks: remarks, shadowed: file?.shadowed, environment: environment)
+    }
+
+    /// Returns why a file of the working directory is perhaps not the one that the user wants.
+    private func remarks(on file: FoundFile, isReference: Bool) -> [String] {
+        var remarks: [String] = []
+        if let stranger = file.stranger {
+            remarks.append(
+                "\(file.path) is in use because it lies in the working directory, and belongs to "
+                    + "\(UserName.shown(stranger)); choose a file with --config")
+        }
+        if isReference {
+            remarks.append(
+                "\(file.path) is in use because it lies in the working directory, but it is the unchanged reference: "
+                    + "every key has its default; start outbox in another directory, or write the keys you need into "
+                    + "\(own)")
+        }
+        return remarks
     }
 }
 
@@ -80,8 +108,8 @@ extension ConfigurationLoader {
             }
             return found
         }
-        let own = userDirectory + "/outbox/agent.toml"
         if var found = try open("agent.toml", isNamed: false) {
+            found.isChance = true
             if access(own, F_OK) == 0, absolute(own) != found.path { found.shadowed = own }
             return found
         }
@@ -95,6 +123,9 @@ extension ConfigurationLoader {
     private var userDirectory: String {
         environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
     }
+
+    /// The user's own configuration.
+    private var own: String { userDirectory + "/outbox/agent.toml" }
 
     private func absolute(_ name: String) -> String {
         PathResolver.normalise(name.hasPrefix("/") ? name : currentDirectory + "/" + name)
@@ -110,6 +141,7 @@ extension ConfigurationLoader {
     /// - Throws: an error if the file can't be read or is not trusted.
     private func open(_ name: String, isNamed: Bool = true) throws(ConfigurationErrors) -> FoundFile? {
         let path = name.hasPrefix("/") ? name : currentDirectory + "/" + name
+        var stranger: UInt32?
         do throws(ReadFailure) {
             let limit = ConfigurationDocument.largestFile
             // A FIFO in the file's place must not block the command.
@@ -120,8 +152,9 @@ extension ConfigurationLoader {
                 if let objection = trust.objection(user: geteuid(), name: name) {
                     throw ReadFailure(objection: objection)
                 }
+                stranger = trust.owner == geteuid() ? nil : trust.owner
             }
-            return text.map { FoundFile(name: name, path: absolute(name), text: $0) }
+            return text.map { FoundFile(name: name, path: absolute(name), text: $0, stranger: stranger) }
         } catch {
             throw unreadable(name, error.objection ?? "cannot be read: \(error)")
         }

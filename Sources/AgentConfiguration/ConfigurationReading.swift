@@ -1,4 +1,5 @@
 import AgentSupport
+internal import Glibc
 internal import TOMLKit
 
 /// Builds a configuration from the defaults, then the file, then the environment. Finally checks the rules between
@@ -11,9 +12,16 @@ struct ConfigurationReading {
     private(set) var origins: [String: SettingOrigin] = [:]
     private(set) var errors: [ConfigurationError] = []
     private(set) var warnings: [String] = []
+    private let defaults: Configuration
 
     init(home: String) {
-        configuration = Configuration(home: home)
+        defaults = Configuration(home: home)
+        configuration = defaults
+    }
+
+    /// Whether the settings so far name every key with its default, as the reference `agent.toml` does.
+    var isReference: Bool {
+        configuration == defaults && ConfigurationKey.all.allSatisfy { origins[$0.path] != nil }
     }
 
     /// Reads the settings in a file.
@@ -63,6 +71,27 @@ struct ConfigurationReading {
             }
         }
     }
+
+    /// Fills keys that name files of secrets with the credentials of the service manager (man 5 systemd.exec,
+    /// "CREDENTIALS"), unless the file or the environment set them.
+    ///
+    /// - Parameter directory: `$CREDENTIALS_DIRECTORY`, absolute.
+    mutating func read(credentialsIn directory: String) {
+        let resolver = PathResolver(home: "/", directory: "/")
+        for (credential, path) in Self.credentials where origins[path] == nil {
+            let file = directory + "/" + credential
+            guard let key = ConfigurationKey.all.first(where: { $0.path == path }), access(file, F_OK) == 0 else {
+                continue
+            }
+            store(key, from: .environment("CREDENTIALS_DIRECTORY"), resolver) { .string(file) }
+        }
+    }
+
+    /// The names of credentials, and the keys that they fill.
+    private static let credentials = [
+        ("outbox.token", "remote.token_file"), ("outbox.access_key", "remote.access_key_file"),
+        ("outbox.secret_key", "remote.secret_key_file"),
+    ]
 
     /// Checks the rules between keys, if each key is valid on its own.
     mutating func checkRules() {

@@ -18,6 +18,8 @@ package struct EffectiveConfiguration: Sendable, Equatable {
     let settings: [Setting]
     /// Ignored settings, one per line: misspelt environment variables.
     package let warnings: [String]
+    /// Why the file in force is perhaps not the one that the user wants, one item per line.
+    private let remarks: [String]
     /// Absolute path of the user's own configuration, if a file in the working directory hides it.
     package let shadowed: String?
 
@@ -29,7 +31,8 @@ package struct EffectiveConfiguration: Sendable, Equatable {
     ]
 
     init(
-        _ reading: ConfigurationReading, file: String?, shadowed: String? = nil, environment: [String: String]
+        _ reading: ConfigurationReading, file: String?, remarks: [String] = [], shadowed: String? = nil,
+        environment: [String: String]
     ) {
         let configuration = reading.configuration
         let styles = configuration.avatarStyles.keys.sorted().map(ConfigurationKey.init(styleNamed:))
@@ -48,12 +51,13 @@ package struct EffectiveConfiguration: Sendable, Equatable {
                 Setting(key: name, value: .string(Self.mask), origin: .environment(variable))
             }
         warnings = reading.warnings
+        self.remarks = remarks
         self.shadowed = shadowed
     }
 
     /// What a person should know before using the configuration, one item per line.
     package var notices: [String] {
-        warnings
+        remarks + warnings
             + (shadowed.map {
                 ["\(file ?? "agent.toml") is in use, so the agent ignores \($0); choose a file with --config"]
             }

@@ -30,7 +30,8 @@ struct ReceiverCommand: AsyncParsableCommand {
               outbox-receiver --root /srv/outbox --token-file tokens.txt \\
                 --listen '[::]:8787'
 
-            OUTBOX_RECEIVER_TOKENS can hold tokens too: "TOKEN USER, TOKEN USER".
+            OUTBOX_RECEIVER_TOKENS can hold tokens too: "TOKEN USER, TOKEN USER". As a systemd service, the receiver \
+            reads the credential "tokens" (LoadCredential=) if no --token-file is given.
 
             Exit status:
               0   stopped by a signal
@@ -111,7 +112,7 @@ struct ReceiverCommand: AsyncParsableCommand {
         guard let address = ListenAddress(listen) else { throw ExitCode(64) }
         var configuration = ReceiverConfiguration(root: root, listen: address)
         configuration.publicURL = publicURL
-        configuration.tokenFile = tokenFile
+        configuration.tokenFile = tokenFile ?? Credential.tokens
         configuration.tokens = getenv("OUTBOX_RECEIVER_TOKENS").map { String(cString: $0) }
         configuration.freeSpaceFloor = freeSpaceFloor.bytes
         configuration.maximumFileSize = maxFileSize.bytes

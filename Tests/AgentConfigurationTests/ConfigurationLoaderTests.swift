@@ -58,6 +58,39 @@ import Testing
         #expect(try loader(["XDG_CONFIG_HOME": "/no/such"]).load().notices.isEmpty)
     }
 
+    @Test func `the unchanged reference in the working directory is warned of, unless it is named`() throws {
+        let reference = try Repository.text("agent.toml")
+        try write(reference, to: work + "/agent.toml")
+        let notices = try loader().load().notices
+        #expect(notices.count == 1)
+        #expect(notices.first?.hasPrefix("\(work)/agent.toml is in use because it lies in the working") == true)
+        #expect(notices.first?.contains("unchanged reference") == true)
+        #expect(notices.first?.hasSuffix("write the keys you need into \(home)/.config/outbox/agent.toml") == true)
+        #expect(try loader(["OUTBOX_UPLOAD_FILES_IN_FLIGHT": "2"]).load().notices == notices)
+        #expect(try loader().load(named: "agent.toml").notices.isEmpty)
+
+        try write(reference.replacing("\"~/Outbox\"", with: "\"~/Box\""), to: work + "/agent.toml")
+        #expect(try loader().load().notices.isEmpty, "a changed copy is the user's")
+    }
+
+    @Test func `credentials of the service manager stand behind the file and the environment`() throws {
+        let credentials = directory.path("credentials")
+        try write("secret", to: credentials + "/outbox.token")
+        let environment = ["CREDENTIALS_DIRECTORY": credentials]
+        let effective = try loader(environment).load()
+        #expect(effective.configuration.remote.tokenFile == credentials + "/outbox.token")
+        let setting = effective.settings.first { $0.key == "remote.token_file" }
+        #expect(setting?.origin == .environment("CREDENTIALS_DIRECTORY"))
+        #expect(effective.configuration.remote.accessKeyFile == nil, "there is no such credential")
+
+        let variable = environment.merging(["OUTBOX_REMOTE_TOKEN_FILE": "/variable"]) { $1 }
+        #expect(try loader(variable).load().configuration.remote.tokenFile == "/variable")
+        try write("remote.token_file = \"/file\"", to: directory.path("named.toml"))
+        let named = try loader(environment).load(named: directory.path("named.toml"))
+        #expect(named.configuration.remote.tokenFile == "/file")
+        #expect(try loader(["CREDENTIALS_DIRECTORY": "credentials"]).load().configuration.remote.tokenFile == nil)
+    }
+
     @Test func `without a file the defaults apply`() throws {
         let effective = try loader().load()
         #expect(effective.file == nil)

@@ -70,6 +70,31 @@ struct ReceiverTests {
         #expect(output.standardOutput == agent.standardOutput)
     }
 
+    @Test(
+        "--version prints the same version in every program",
+        arguments: ["outbox-bench", "outbox-trials", "outbox-media"])
+    func versions(program: String) async throws {
+        let agent = try await Self.run(["--version"])
+        let version = agent.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(version.wholeMatch(of: /\d+\.\d+\.\d+.*/) != nil)
+        let output = try await Program.run(program, ["--version"], environment: Self.environment, directory: "/")
+        #expect(output.code == 0)
+        #expect(output.standardOutput.split { " ,\n".contains($0) }.contains(Substring(version)), "\(output)")
+    }
+
+    @Test("the credential \"tokens\" of the service manager stands in for --token-file")
+    func credentials() async throws {
+        let directory = try TemporaryDirectory()
+        var environment = Self.environment
+        environment["CREDENTIALS_DIRECTORY"] = directory.path
+        let arguments = ["--root", directory.path("root"), "--listen", "127.0.0.1:0"]
+        try Files.write(Array("# no token yet\n".utf8), to: directory.path("tokens"))
+        let refused = try await Program.run(
+            "outbox-receiver", arguments, environment: environment, directory: directory.path)
+        #expect(refused.code == 78)
+        #expect(refused.standardError.contains("\(directory.path("tokens")) holds no token"), "\(refused)")
+    }
+
     @Test("--quota bounds what one user may store")
     func quota() async throws {
         let receiver = try Receiver()

@@ -45,6 +45,7 @@ package struct ServiceUnit: Sendable {
         let edit = isSystem ? "systemctl edit" : "systemctl --user edit"
         var lines = [Self.marker, "# For settings of your own: `\(edit) \(name)`.", "", "[Unit]"]
         lines.append("Description=Outbox upload agent (\(UnitText.prose(file ?? "no configuration file")))")
+        lines.append("Documentation=man:outbox(1) man:agent.toml(5)")
         if isSystem { lines += try Self.order(after: [file, configuration.state].compactMap(\.self)) }
         lines += ["# An unattended machine must keep trying.", "StartLimitIntervalSec=0", "", "[Service]"]
         lines += Self.process(command: command, scope: scope)

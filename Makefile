@@ -1,7 +1,7 @@
 # Short entry points; the scripts in scripts/ do the work.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test test-servers bench-servers trials trials-long contact-sheet completions lint format sanitize bench clean
+.PHONY: help install-packages build demo test test-servers bench-servers trials trials-long contact-sheet completions man deb test-packages lint format sanitize bench clean
 
 help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,15 @@ contact-sheet: build ## Draw all styles of pictures over three grounds, into .bu
 
 completions: ## Write completion scripts for bash, zsh and fish to .build/completions (needs `make build` first)
 	@scripts/completions.sh
+
+man: ## Write the man pages to .build/man (needs `make build` first)
+	@scripts/man.py .build/release .build/man
+
+deb: build ## Build packages for Debian and Ubuntu, in .build/deb
+	@scripts/deb.sh
+
+test-packages: ## Try the packages of .build/deb in a clean Debian root (needs root, debootstrap, lintian)
+	@scripts/test-packages.sh
 
 lint: ## Check the style
 	@scripts/lint.sh

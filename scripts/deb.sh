@@ -3,7 +3,7 @@
 #   scripts/deb.sh [DIRECTORY]     absolute, or relative to the repository; default: .build/deb
 # Uses the programs in $BIN, else in .build/release. The same programs give the same bytes: times come from
 # $SOURCE_DATE_EPOCH, else from the last commit, and so does the maintainer unless $DEBFULLNAME and $DEBEMAIL are set.
-# $DEB_VERSION overrides the version, for tests of upgrades.
+# $DEB_VERSION and $DEB_COMPRESSION override the version and the compression (xz), for tests.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -84,7 +84,7 @@ libraries() (
 
 # pack PACKAGE ROOT FIELD…: writes the control files and the package.
 pack() {
-    local package=$1 tree=$2 size compression=xz
+    local package=$1 tree=$2 size compression=${DEB_COMPRESSION:-xz}
     shift 2
     size=$(du -sk --apparent-size "$tree" | cut -f1)
     mkdir -p "$tree/DEBIAN"

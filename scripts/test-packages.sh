@@ -61,6 +61,12 @@ within() {
     chroot --userspec="$user" "$root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8 "$@"
 }
 apt() { within root DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends "$@" </dev/null >>"$work/apt.log" 2>&1; }
+install_packages() {
+    local folder=$1 name files=()
+    shift
+    for name in "$@"; do files+=("/packages/$folder/$(cd "$work/$folder" && echo "$name"_*.deb)"); done
+    apt install "${files[@]}"
+}
 unit() { sed -n "s/^$2=//p" "$root/usr/lib/systemd/$1"; }
 as_ann() { within ann HOME=/home/ann "$@"; }
 
@@ -98,7 +104,7 @@ fragments_finished() { (($(sed -n 's/.*"finished":\([0-9]*\).*/\1/p' <<<"$(tr -d
 step "Pack, twice, and once with an older version"
 scripts/deb.sh "$work/new" >/dev/null
 scripts/deb.sh "$work/again" >/dev/null
-DEB_VERSION="$(scripts/version.sh)~before" scripts/deb.sh "$work/old" >/dev/null
+DEB_VERSION="$(scripts/version.sh)~before" DEB_COMPRESSION=gzip scripts/deb.sh "$work/old" >/dev/null
 expect "both builds of the packages have the same bytes" diff -r "$work/new" "$work/again"
 size=$(dpkg-deb --fsys-tarfile "$work/new"/outbox_*.deb | tar --list --verbose ./usr/bin/outbox | awk '{print $3}')
 expect "outbox has $((size >> 20)) MiB, less than 40 MB" test "$size" -lt 40000000
@@ -126,11 +132,10 @@ apt install curl
 good "Debian $(cat "$root/etc/debian_version")"
 
 step "Install the older version"
-apt install /packages/old/outbox_*.deb /packages/old/outbox-receiver_*.deb
+install_packages old outbox outbox-receiver
 within root useradd --create-home ann
 expect "nothing runs" test -z "$(processes)"
 expect "no service is enabled" test -z "$(find "$root/etc/systemd" -path '*.wants/outbox*' 2>/dev/null)"
-expect "the worker is where outbox looks" within root /usr/libexec/outbox/outbox-media --help >/dev/null
 for page in outbox.1 outbox-run.1 outbox-avatar-get.1 agent.toml.5 outbox-sidecar.5 outbox-media.8 outbox-receiver.1; do
     [[ -e $root/usr/share/man/man${page##*.}/$page.gz ]] || [[ ! -d $root/usr/share/man ]] || die "There is no $page."
 done
@@ -162,7 +167,7 @@ fragments_in_flight = 1
 [control]
 dashboard = ""
 TOML
-expect "outbox doctor finds nothing that stops uploads" as_ann CREDENTIALS_DIRECTORY=/run/ann-credentials outbox doctor
+expect "outbox doctor finds nothing that stops uploads, without libvips" as_ann CREDENTIALS_DIRECTORY=/run/ann-credentials outbox doctor
 start_agent
 cp examples/sea.jpg "$root/home/ann/Outbox/sea.jpg"
 expect "a file arrives" as_ann outbox wait --timeout "${patience}s" /home/ann/Outbox/sea.jpg
@@ -173,7 +178,7 @@ scripts/make-media.py avi "$work/waves.avi"
 cp "$work/waves.avi" "$root/home/ann/Outbox/waves.avi"
 until_true "a part of the video is sent" fragments_finished waves.avi 8
 # What systemd does when the package restarts its services.
-apt install /packages/new/outbox_*.deb /packages/new/outbox-receiver_*.deb
+install_packages new outbox outbox-receiver
 stop "$agent"
 expect "the upload is still under way" grep -q '"state": "uploading"' "$root/home/ann/Outbox/waves.avi.outbox.json"
 stop "$receiver"
@@ -188,6 +193,11 @@ known=$(grep -c 'outcome=known' "$work/receiver.log" || true)
 # The one fragment in flight when the agent stopped may go twice.
 expect "$stored fragments were stored, of $total, and $known sent again" test "$stored" -le $((total + 1)) -a "$known" -le 1
 expect "each file was registered once" test "$(grep -c 'new md5=' "$work/receiver.log")" -eq 2
+
+step "Add libvips, and find the picture worker"
+apt install libvips42
+as_ann outbox doctor >"$work/doctor.txt" || true
+expect "outbox doctor finds the worker, and it measures a picture" grep -E 'libvips [0-9.]+' "$work/doctor.txt"
 
 step "Look for a stray configuration"
 within ann HOME=/home/ann sh -c 'cd /usr/share/doc/outbox/examples && cp agent.toml /home/ann && outbox config check' >/dev/null 2>"$work/stray.txt"
@@ -242,7 +252,7 @@ expect "its files and its user stay" within root id -u outbox-receiver
 expect "received files stay" test -e "$root/var/lib/outbox-receiver/files/ann/waves.avi"
 expect "outbox and state stay" test -e "$root/home/ann/Outbox/sea.jpg" -a -e "$root/home/ann/.local/state/outbox/ledger"
 rm -r "$root/var/lib/outbox-receiver"
-apt install /packages/new/outbox-receiver_*.deb
+install_packages new outbox-receiver
 apt purge outbox-receiver
 expect "without files, purge removes the user too" not within root id -u outbox-receiver
 good "The packages of $(scripts/version.sh) work."

@@ -42,15 +42,17 @@ package struct Agent: Sendable {
         let state = try StateDirectory(path: configuration.state)
         let notifier = ServiceNotifier(environment: environment, logger: logger)
         await notifier.starting()
+        let settings = SettingsInForce(source.initial)
         // Opening or rebuilding a large ledger takes long, so it gets a separate thread instead of one of the pool.
         let starter = SerialThread(name: "start")
         let running = try await Task(executorPreference: starter) {
             try RunningAgent(
-                configuration, environment: environment, version: version, notifier: notifier, logger: logger)
+                configuration, environment: environment, version: version, notifier: notifier,
+                settings: { settings.json }, logger: logger)
         }.value
         let control = running.controlServer()
         let reload = ReloadService(
-            source: source, notifier: notifier, adopt: { running.adopt($0) }, logger: logger)
+            source: source, notifier: notifier, settings: settings, adopt: { running.adopt($0) }, logger: logger)
         try control.prepare()
         logger.info(
             "outbox is watching",

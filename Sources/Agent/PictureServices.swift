@@ -3,6 +3,7 @@ import AgentSupport
 import Avatars
 import ControlAPI
 import Intake
+import LinuxSystem
 import Logging
 import MediaTools
 import PictureJobs
@@ -97,6 +98,9 @@ struct PictureServices: Sendable {
     var control: ControlServer.Pictures {
         ControlServer.Pictures(avatars: mirror?.answers, profile: portrait?.service, placeholder: placeholder)
     }
+
+    /// Opens the thumbnail of a content; `nil` if there is none. Blocks.
+    func thumbnail(of key: ContentKey) -> SharedDescriptor? { examiner.thumbnail(of: key) }
 
     /// Maintains the mirror until cancelled. Logs missing tools once.
     func run() async {

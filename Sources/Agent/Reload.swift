@@ -1,6 +1,8 @@
 package import AgentConfiguration
+import FoundationEssentials
 import Logging
 import ServiceLifecycle
+import Synchronization
 import SystemdService
 import UnixSignals
 
@@ -24,10 +26,29 @@ package struct ConfigurationSource: Sendable {
     }
 }
 
+/// The settings in force, for the control interface.
+final class SettingsInForce: Sendable {
+    private let effective: Mutex<EffectiveConfiguration>
+
+    init(_ effective: EffectiveConfiguration) { self.effective = Mutex(effective) }
+
+    /// Adopts the live keys of a new configuration.
+    func adopt(_ new: EffectiveConfiguration) {
+        effective.withLock { $0 = $0.withLiveSettings(of: new) }
+    }
+
+    /// The settings as `outbox config check --json` prints them.
+    var json: [UInt8] {
+        let effective = effective.withLock { $0 }
+        return (try? JSONEncoder().encode(effective)).map(Array.init) ?? Array("{}".utf8)
+    }
+}
+
 /// Adopts the live keys on SIGHUP: limits, log level, token.
 struct ReloadService: Service {
     let source: ConfigurationSource
     let notifier: ServiceNotifier
+    let settings: SettingsInForce
     /// Receives the resulting configuration.
     let adopt: @Sendable (Configuration) -> Void
     let logger: Logger
@@ -49,6 +70,7 @@ struct ReloadService: Service {
             return
         }
         let (configuration, needRestart) = source.initial.adoptingLiveKeys(of: new)
+        settings.adopt(new)
         source.setLogLevel(configuration.log.level)
         adopt(configuration)
         logger.notice("the configuration is reloaded", metadata: ["file": "\(new.file ?? "none")"])

@@ -43,7 +43,7 @@ struct RunningAgent: Service {
 
     init(
         _ configuration: Configuration, environment: [String: String], version: String, notifier: ServiceNotifier,
-        logger: Logger
+        settings: @escaping @Sendable () -> [UInt8], logger: Logger
     ) throws {
         self.notifier = notifier
         self.configuration = configuration
@@ -98,7 +98,10 @@ struct RunningAgent: Service {
         self.watch = watch
         backend = AgentBackend(
             uploader: uploader, ledger: ledger, session: session, events: events,
-            watchCounters: { watch.counters }, clock: clock, logger: logger)
+            watchCounters: { watch.counters },
+            views: AgentBackend.Views(
+                thumbnail: { [pictures] in pictures.thumbnail(of: $0) }, settings: settings),
+            clock: clock, logger: logger)
         network = try Self.makeNetworkWatch(
             uploader: uploader, transport: transport, pictures: pictures, logger: logger)
     }

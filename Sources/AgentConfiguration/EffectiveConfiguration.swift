@@ -15,7 +15,7 @@ package struct EffectiveConfiguration: Sendable, Equatable {
     /// The absolute path of the file; `nil` if no file was found and the defaults apply.
     package let file: String?
     /// All keys in the order of `agent.toml`, then the named styles, then the masked secrets of the environment.
-    let settings: [Setting]
+    private(set) var settings: [Setting]
     /// Ignored settings, one per line: misspelt environment variables.
     package let warnings: [String]
     /// Why the file in force is perhaps not the one that the user wants, one item per line.
@@ -128,6 +128,15 @@ extension EffectiveConfiguration {
         .map(\.path)
         if configuration.avatarStyles != new.configuration.avatarStyles { needRestart.append(ConfigurationKey.styles) }
         return (adopted, needRestart)
+    }
+
+    /// Returns this configuration as shown to people, with the live keys of a new one.
+    package func withLiveSettings(of new: EffectiveConfiguration) -> EffectiveConfiguration {
+        let live = Set(ConfigurationKey.all.filter(\.isLive).map(\.path))
+        let changed = Dictionary(new.settings.map { ($0.key, $0) }) { first, _ in first }
+        var copy = self
+        copy.settings = settings.map { live.contains($0.key) ? changed[$0.key] ?? $0 : $0 }
+        return copy
     }
 }
 

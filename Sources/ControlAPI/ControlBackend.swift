@@ -13,6 +13,18 @@ package protocol ControlBackend: Sendable {
     /// through all finished paths.
     func files(_ query: ListQuery<FileState>) async -> Listing<FileReport>
 
+    /// Returns a page of all files. Its memory does not grow with their number.
+    func page(_ query: PageQuery) async -> FilePage
+
+    /// Returns the thumbnail of a content as JPEG; `nil` if there is none.
+    func thumbnail(of key: ContentKey) async -> [UInt8]?
+
+    /// Returns what was sent during the last hour.
+    func history() async -> TransferHistory
+
+    /// Returns the settings in force as JSON, without secrets.
+    func settings() async -> [UInt8]
+
     /// Returns the path with an id; `nil` if there is none.
     func file(id: String) async -> FileReport?
 

@@ -78,18 +78,37 @@ enum ControlReply {
             try await write(listing.reports, into: &text, to: &writer) { $0.controlText() }
             text.writeString("\n]")
             if let counts = listing.counts {
-                var json = JSONText(layout: .line)
-                json.object { json in
-                    for (state, number) in counts.sorted(by: { $0.key.word < $1.key.word }) {
-                        json.member(state.word, number)
-                    }
-                }
                 text.writeString(",\"counts\":")
-                text.writeBytes(json.bytes)
+                text.writeBytes(Self.counts(counts))
             }
             text.writeString("}\n")
             try await writer.write(text)
         }
+    }
+
+    /// `{"files":[…],"counts":{…},"next":…}`, one file per line.
+    static func page(_ page: FilePage) -> Response {
+        streamed { writer in
+            var text = ByteBuffer(string: "{\"files\":[")
+            try await write(page.reports, into: &text, to: &writer) { $0.controlText() }
+            text.writeString("\n],\"counts\":")
+            text.writeBytes(counts(page.counts))
+            var json = JSONText(layout: .line)
+            json.object { $0.member("next", page.next?.description) }
+            text.writeString(",")
+            text.writeBytes(json.bytes.dropFirst())
+            text.writeString("\n")
+            try await writer.write(text)
+        }
+    }
+
+    /// `{"done":3,"failed":1}`
+    private static func counts<State: StateWord>(_ counts: [State: Int]) -> [UInt8] {
+        var json = JSONText(layout: .line)
+        json.object { json in
+            for (state, number) in counts.sorted(by: { $0.key.word < $1.key.word }) { json.member(state.word, number) }
+        }
+        return json.bytes
     }
 
     /// `{"changed":[…],"unchanged":[{"file":…,"reason":…}]}`, one file per line.

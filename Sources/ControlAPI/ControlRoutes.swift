@@ -33,6 +33,7 @@ struct ControlRoutes: Sendable {
             return ControlReply.list(Listing(reports: files))
         }
         addActions(to: table)
+        addViews(to: table)
         table.add(.post, "/v1/prune") { [backend] _, _ in
             try ControlReply.encoded(await backend.prune())
         }
@@ -54,6 +55,10 @@ struct ControlRoutes: Sendable {
         SubjectRoutes(
             actions: UserAction.onFiles,
             list: { [backend] in await backend.files($0) },
+            other: { [backend] request in
+                guard let query = try PageQuery(request) else { return nil }
+                return ControlReply.page(await backend.page(query))
+            },
             find: { [backend] in await backend.file(id: $0) },
             perform: { [backend] action, id in
                 await backend.perform(action, on: .file(id: id)).map(ControlReply.outcomes)
@@ -88,6 +93,22 @@ struct ControlRoutes: Sendable {
                 ControlReply.outcomes(await backend.perform(action, on: .all) ?? [])
             }
         }
+    }
+
+    /// Adds what the dashboard shows besides files.
+    private func addViews(to table: RouteTable) {
+        table.add(.get, "/v1/thumbnails/:key") { [backend] request, context in
+            let key = try Self.key(in: context)
+            guard let bytes = await backend.thumbnail(of: key) else {
+                throw ControlRefusal(.notFound, "no_thumbnail", "there is no thumbnail of \(key)")
+            }
+            // The key names the content, so its thumbnail never changes.
+            return ControlReply.bytes(
+                ByteBuffer(bytes: bytes), type: "image/jpeg", tag: "\(key)",
+                caching: "private, max-age=86400, immutable", to: request)
+        }
+        table.add(.get, "/v1/history") { [backend] _, _ in try ControlReply.encoded(await backend.history()) }
+        table.add(.get, "/v1/configuration") { [backend] _, _ in ControlReply.json(await backend.settings()) }
     }
 
     // MARK: Reading requests

@@ -9,6 +9,8 @@ struct SubjectRoutes<Report: SubjectReport>: Sendable {
     let actions: [UserAction]
     /// Returns the reports that a client asks for.
     let list: @Sendable (ListQuery<Report.Entry.State>) async -> Listing<Report>
+    /// Answers in place of `list` a request for something else; `nil` if the client asks for a list.
+    var other: @Sendable (Request) async throws -> Response? = { _ in nil }
     /// Returns the report with an id; `nil` if there is none.
     let find: @Sendable (_ id: String) async -> Report?
     /// Performs an action and returns the reply; `nil` if nothing has this id.
@@ -19,8 +21,9 @@ struct SubjectRoutes<Report: SubjectReport>: Sendable {
     /// Adds the routes to a table.
     func add(to table: RouteTable) {
         let address = "/v1/\(Self.noun)s"
-        table.add(.get, address) { [list] request, _ in
-            ControlReply.list(await list(try ListQuery(request)))
+        table.add(.get, address) { [list, other] request, _ in
+            if let reply = try await other(request) { return reply }
+            return ControlReply.list(await list(try ListQuery(request)))
         }
         table.add(.get, address + "/:id") { [find] _, context in
             let id = try context.parameters.require("id")

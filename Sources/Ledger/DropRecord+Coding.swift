@@ -105,18 +105,20 @@ extension DropRecord: StoredRecord {
         /// The path's bytes. Valid only during the transaction that supplied the record.
         let path: UnsafeRawBufferPointer
         let tally: Tally
+        let acceptedAt: WallTime
         let finishedAt: WallTime?
 
         init?(from decoder: inout RecordDecoder) {
             path = decoder.readField()
             let presence = Presence(rawValue: decoder.read(UInt16.self))
             guard let state = FileState(code: decoder.read(UInt8.self)) else { return nil }
+            acceptedAt = WallTime(milliseconds: decoder.read(Int64.self))
             var finishedAt: WallTime?
             var isTrace = false
             // Only a few fields precede these two.
             if presence.contains(.finishedAt) || presence.contains(.disposal) {
-                // When the path was seen; six numbers of the identity; two of the key.
-                decoder.skip(8 + (presence.contains(.identity) ? 48 : 0) + (presence.contains(.key) ? 16 : 0))
+                // Six numbers of the identity; two of the key.
+                decoder.skip((presence.contains(.identity) ? 48 : 0) + (presence.contains(.key) ? 16 : 0))
                 if presence.contains(.type) { decoder.skipMediaType() }
                 if presence.contains(.error) { decoder.skipFileError() }
                 if presence.contains(.remote) { decoder.skipRemoteObject() }

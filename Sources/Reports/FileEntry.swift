@@ -99,6 +99,39 @@ package struct FileEntry: Codable, Equatable, Sendable {
     package var moved_from: String?
 }
 
+/// Something that needs a person.
+package struct Attention: Codable, Equatable, Sendable {
+    /// The code of the event `problem`.
+    package var code: String
+    /// One line for people.
+    package var message: String
+    /// Since when, RFC 3339.
+    package var since: String
+
+    package init(code: String, message: String, since: String) {
+        (self.code, self.message, self.since) = (code, message, since)
+    }
+}
+
+/// What was sent during the last hour, for `GET /v1/history`. One number for each interval, the latest last.
+package struct TransferHistory: Codable, Equatable, Sendable {
+    /// Seconds of one interval.
+    package var interval: Int
+    /// When the last interval ends, RFC 3339.
+    package var end: String
+    /// Acknowledged bytes.
+    package var bytes: [UInt64]
+    /// Acknowledged fragments.
+    package var fragments: [UInt64]
+    /// Fragments that failed.
+    package var failed: [UInt64]
+
+    package init(interval: Int, end: String, bytes: [UInt64], fragments: [UInt64], failed: [UInt64]) {
+        (self.interval, self.end, self.bytes) = (interval, end, bytes)
+        (self.fragments, self.failed) = (fragments, failed)
+    }
+}
+
 /// The agent's health, for `GET /v1/health`.
 package struct AgentHealth: Codable, Equatable, Sendable {
     /// Process id.
@@ -123,6 +156,15 @@ package struct AgentHealth: Codable, Equatable, Sendable {
     package var problems: [String]
     /// Number of paths in each final state, at most some seconds old. States without paths are left out.
     package var files: [String: Int]?
+    /// What needs a person; `nil` from older agents.
+    package var attention: [Attention]?
+    /// Bytes per second of all uploads.
+    package var speed: UInt64?
+    /// Bytes of unfinished files that the server has not acknowledged. An estimate while more files are queued than the
+    /// agent holds in memory.
+    package var left: UInt64?
+    /// Seconds until these are sent at this speed; `nil` while nothing is sent.
+    package var eta: UInt64?
     /// Where the token in use comes from: `environment` (OUTBOX_TOKEN), `token_file` or `login`; `nil` without a
     /// token.
     package var token: String?
@@ -132,9 +174,13 @@ package struct AgentHealth: Codable, Equatable, Sendable {
     package init(
         pid: Int32, version: String, uptime: UInt64, paused: Bool, scanned: Bool, active: Int, problems: [String],
         files: [String: Int]? = nil, token: String? = nil, account: String? = nil, deferred: Int? = nil,
-        saved: UInt64? = nil
+        saved: UInt64? = nil, attention: [Attention]? = nil, speed: UInt64? = nil, left: UInt64? = nil
     ) {
         self.saved = saved
+        self.attention = attention
+        self.speed = speed
+        self.left = left
+        if let speed, let left, speed > 0 { eta = left / speed }
         self.pid = pid
         self.version = version
         self.uptime = uptime

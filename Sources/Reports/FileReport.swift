@@ -54,7 +54,7 @@ package struct FileReport: Equatable, Sendable {
     /// The reason for the state.
     package var error: FileError?
     /// When the path was first seen.
-    var acceptedAt: WallTime
+    package var acceptedAt: WallTime
     /// When the first fragment was sent.
     package var startedAt: WallTime?
     /// When the path reached a final state.

@@ -45,6 +45,27 @@ final class ScriptedBackend: ControlBackend {
         }
     }
 
+    /// A page of all files in the order of their paths.
+    func page(_ query: PageQuery) async -> FilePage {
+        let files = state.withLock(\.files).filter { $0.path.bytes.withUnsafeBytes(query.matches) }
+        let page = files.filter { query.states?.contains($0.state) ?? true && $0.id != query.start?.id }
+        return FilePage(
+            reports: Array(page.prefix(query.size)),
+            counts: Dictionary(grouping: files, by: \.state).mapValues(\.count),
+            next: page.count > query.size ? PagePlace(time: 7, id: page[query.size - 1].id) : nil)
+    }
+
+    func thumbnail(of key: ContentKey) async -> [UInt8]? {
+        key == state.withLock(\.files).first?.key ? Array("jpeg".utf8) : nil
+    }
+
+    func history() async -> TransferHistory {
+        TransferHistory(
+            interval: 10, end: "2026-11-23T15:10:20.000Z", bytes: [0, 5], fragments: [0, 1], failed: [0, 0])
+    }
+
+    func settings() async -> [UInt8] { Array("{\"settings\":[]}".utf8) }
+
     func file(id: String) async -> FileReport? {
         state.withLock { state in state.files.first { $0.id == id } }
     }

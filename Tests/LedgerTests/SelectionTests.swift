@@ -53,6 +53,27 @@ struct SelectionTests {
         }
     }
 
+    @Test(arguments: [1, 7, 1000]) mutating func pagesHaveEachDropOnceInTheirOrder(count: Int) async throws {
+        let drops = try await fill(300)
+        let left = Set(drops.prefix(20).map(\.path))
+        let matching = drops.filter { !$0.isTrace && !left.contains($0.path) && $0.path.bytes.contains(0x31) }
+        let wanted: Set<FileState> = [.done, .failed, .queued]
+        let expected = matching.filter { wanted.contains($0.state) }.sorted { DropPlace($0) < DropPlace($1) }
+        var found: [RelativePath] = []
+        var place: DropPlace?
+        repeat {
+            let page = try ledger.dropPage(in: wanted, after: place, atMost: count, besides: left) { path in
+                path.contains(0x31)
+            }
+            #expect(page.counts == Dictionary(grouping: matching, by: \.state).mapValues(\.count))
+            #expect(page.drops.count <= count)
+            found += page.drops.map(\.path)
+            place = page.drops.last.map { DropPlace($0) }
+        } while place != nil
+        #expect(found == expected.map(\.path))
+        #expect(found.count > 20)
+    }
+
     @Test mutating func aDamagedDropIsLeftOut() async throws {
         await ledger.commit([.drop(fullDrop(try path("a"))), .drop(fullDrop(try path("b")))])
         try ledger.environment.write { transaction throws(LMDBError) in

@@ -18,16 +18,27 @@ final class AgentBackend: ControlBackend, SourceBackend {
     private let reader = SerialThread(name: "ledger-reader")
     private let session: SessionKeeper
     private let watchCounters: @Sendable () -> WatchCounters
+    private let views: Views
     private let clock: any Clocks
     private let logger: Logger
+
+    /// What the dashboard shows besides files.
+    struct Views: Sendable {
+        /// Opens the thumbnail of a content; `nil` if there is none.
+        var thumbnail: @Sendable (ContentKey) -> SharedDescriptor? = { _ in nil }
+        /// The settings in force as JSON, without secrets.
+        var settings: @Sendable () -> [UInt8] = { Array("{}".utf8) }
+    }
 
     /// Creates a backend.
     ///
     /// - Parameter watchCounters: what the watch has done so far.
     init(
         uploader: Uploader, ledger: Ledger, session: SessionKeeper, events: EventHub,
-        watchCounters: @escaping @Sendable () -> WatchCounters, clock: any Clocks, logger: Logger
+        watchCounters: @escaping @Sendable () -> WatchCounters, views: Views = Views(), clock: any Clocks,
+        logger: Logger
     ) {
+        self.views = views
         self.uploader = uploader
         self.ledger = ledger
         self.session = session
@@ -85,6 +96,32 @@ final class AgentBackend: ControlBackend, SourceBackend {
         }
     }
 
+    func page(_ query: PageQuery) async -> FilePage {
+        let (active, resting, context, posts) = await uploader.ask { world, _ in
+            (world.activeReports(), world.resting, world.context, world.posts)
+        }
+        return await onReader {
+            let matching = active.filter { $0.path.bytes.withUnsafeBytes(query.matches) }
+            // One more than the page tells whether another page follows.
+            var search = query
+            search.size += 1
+            let (resting, counts) = resting.page(search, context)
+            var reports = (matching + resting).map { (place: DropPlace($0), report: $0) }
+            if let states = query.states { reports.removeAll { !states.contains($0.report.state) } }
+            if let start = query.start.map({ DropPlace(time: $0.time, id: $0.id) }) {
+                reports.removeAll { $0.place <= start }
+            }
+            reports.sort { $0.place < $1.place }
+            let page = reports.prefix(query.size)
+            var listing = Listing(reports: page.map(\.report))
+            listing.nameSources(posts)
+            let last = reports.count > query.size ? page.last?.place : nil
+            return FilePage(
+                reports: listing.reports, counts: matching.counts.merging(counts) { $0 + $1 },
+                next: last.map { PagePlace(time: $0.time, id: $0.id) })
+        }
+    }
+
     /// Searches the ledger for the paths that ended last. Later questions for them need no search.
     func findLatest() async {
         _ = await files(ListQuery(states: Set(FileState.allCases.filter(\.isFinal)), atMost: 1))
@@ -100,6 +137,20 @@ final class AgentBackend: ControlBackend, SourceBackend {
     func file(id: String) async -> FileReport? { await uploader.ask { world, _ in world.report(withID: id) } }
 
     func files(of key: ContentKey) async -> [FileReport] { await uploader.ask { world, _ in world.reports(of: key) } }
+
+    // MARK: Views
+
+    func thumbnail(of key: ContentKey) async -> [UInt8]? {
+        await onReader { [views] in
+            views.thumbnail(key).flatMap { try? readAll(from: $0.rawValue, atMost: 1 << 20) }
+        }
+    }
+
+    func history() async -> TransferHistory {
+        await uploader.ask { [clock] _, status in status.recent.history(at: clock.now) }
+    }
+
+    func settings() async -> [UInt8] { views.settings() }
 
     // MARK: Posts
 
@@ -140,6 +191,12 @@ final class AgentBackend: ControlBackend, SourceBackend {
         }
         if end.hadToken { logger.notice("the stored token is discarded") }
         await uploader.take(.credentials(isLogout: end.wasInUse))
+    }
+}
+
+extension DropPlace {
+    fileprivate init(_ report: FileReport) {
+        self.init(time: (report.finishedAt ?? report.acceptedAt).milliseconds, id: report.id)
     }
 }
 

@@ -100,8 +100,26 @@ extension ReportWorld {
     func figures(files: [FileState: Int] = [:]) -> AgentStatus.Figures {
         AgentStatus.Figures(
             files: files, active: book.drops.count, uploads: paths.machine.keys.count, requestsInFlight: requestCount,
-            hashQueue: book.hashCount, bytesPerSecond: transfers.bytesPerSecond(at: now),
+            hashQueue: book.hashCount, bytesPerSecond: transfers.bytesPerSecond(at: now), left: bytesLeft,
             isPaused: paths.machine.isPaused, hasScanned: book.hasScanned)
+    }
+
+    /// The bytes that files under way have to send, as far as their sizes are known, and the number of these files.
+    private var bytesLeft: (bytes: UInt64, files: Int) {
+        var left: (bytes: UInt64, files: Int) = (0, 0)
+        for key in paths.machine.keys {
+            guard let size = paths.machine.record(of: key)?.plan.size,
+                let path = paths.machine.waiters(of: key).first, let view = paths.machine.view(of: key, from: path),
+                view.state != .paused
+            else { continue }
+            left.bytes += size - min(size, view.acknowledgedBytes)
+            left.files += 1
+        }
+        for record in book.drops.values where record.key == nil {
+            left.bytes += record.identity?.size ?? 0
+            left.files += 1
+        }
+        return left
     }
 
     /// The number of paths in the backlog. The ledger's counter makes this cheap; changes that are not durable yet may

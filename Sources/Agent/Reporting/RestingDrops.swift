@@ -74,12 +74,7 @@ struct RestingDrops: Sendable {
     ) -> (reports: [FileReport], walk: LatestOutcomes.Walk?) {
         let (records, walk) =
             query.directory == .root ? records(query, stored ?? storedCounts) : (records(within: query.directory), nil)
-        let reports = records.map { record in
-            var report = context.report(record)
-            if !record.state.isFinal, let backlog { context.describe(backlog, in: &report) }
-            return report
-        }
-        return (reports, walk)
+        return (records.map { report($0, context) }, walk)
     }
 
     private func records(
@@ -108,6 +103,34 @@ struct RestingDrops: Sendable {
         let byState = Dictionary(grouping: found, by: \.state)
         let walked = Dictionary(uniqueKeysWithValues: unknown.map { ($0, byState[$0] ?? []) })
         return (records, LatestOutcomes.Walk(walked, atMost: most, before: latest))
+    }
+
+    /// Returns reports of a page of the paths, in order, and the number of paths by state that match directory and
+    /// search. Goes through all records, and holds no more than two pages of them.
+    func page(_ query: PageQuery, _ context: ReportContext) -> (reports: [FileReport], counts: [FileState: Int]) {
+        let start = query.start.map { DropPlace(time: $0.time, id: $0.id) }
+        var counts: [FileState: Int] = [:]
+        var records: [DropRecord] = []
+        for record in recent where isResting(record) && record.path.bytes.withUnsafeBytes(query.matches) {
+            counts[record.state, default: 0] += 1
+            records.append(record)
+        }
+        let wanted = FileState.allCases.filter { state in
+            shownState(state).map { query.states?.contains($0) ?? true } ?? false
+        }
+        records.removeAll { !wanted.contains($0.state) }
+        let stored = try? ledger.dropPage(
+            in: Set(wanted), after: start, atMost: query.size, besides: covered, where: query.matches)
+        counts.merge(stored?.counts ?? [:]) { $0 + $1 }
+        var shown: [FileState: Int] = [:]
+        for (state, number) in counts { if let state = shownState(state) { shown[state, default: 0] += number } }
+        return ((records + (stored?.drops ?? [])).map { report($0, context) }, shown)
+    }
+
+    private func report(_ record: DropRecord, _ context: ReportContext) -> FileReport {
+        var report = context.report(record)
+        if !record.state.isFinal, let backlog { context.describe(backlog, in: &report) }
+        return report
     }
 
     /// Returns at least so many paths in a final state that ended last; `nil` if only a walk can tell.

@@ -1,3 +1,4 @@
+import AgentSupport
 import ControlAPI
 import FileWatch
 import Ledger
@@ -35,6 +36,8 @@ struct AgentStatus: Sendable {
         var requestsInFlight = 0
         var hashQueue = 0
         var bytesPerSecond: UInt64 = 0
+        /// Bytes of unfinished files that the server has not acknowledged, and the number of these files.
+        var left: (bytes: UInt64, files: Int) = (0, 0)
         var isPaused = false
         /// Whether the first full scan has ended.
         var hasScanned = false
@@ -50,6 +53,8 @@ struct AgentStatus: Sendable {
             let waiting = resting.reduce(0) { $0 + ($1.key.isFinal ? 0 : $1.value) }
             active += waiting
             uploads += waiting
+            // The sizes of files in the backlog are not in memory. They count like those that are.
+            if left.files > 0 { left.bytes += left.bytes / UInt64(left.files) * UInt64(max(0, waiting)) }
         }
     }
 
@@ -66,9 +71,14 @@ struct AgentStatus: Sendable {
         didSet {
             for problem in Problem.allCases where problems[problem] != oldValue[problem] {
                 events.publish(problem: problem.rawValue, problems[problem])
+                if oldValue[problem] == nil { problemsBegan[problem] = events.now.wall }
             }
         }
     }
+    /// When each problem began.
+    private var problemsBegan: [Problem: WallTime] = [:]
+    /// What was sent during the last hour.
+    var recent = RecentTransfers()
     var counters = UploadCounters()
     /// Whether the watch defers new files, because too many others are being hashed.
     var isDeferring = false
@@ -107,7 +117,16 @@ struct AgentStatus: Sendable {
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
             paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active,
             problems: messages, files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue,
-            account: figures.account, deferred: figures.watch.deferred, saved: counters.products?.bytesSaved)
+            account: figures.account, deferred: figures.watch.deferred, saved: counters.products?.bytesSaved,
+            attention: attention, speed: figures.bytesPerSecond, left: figures.left.bytes)
+    }
+
+    /// The problems in the order of their codes.
+    private var attention: [Attention] {
+        problems.sorted { $0.key.rawValue < $1.key.rawValue }.map { problem, message in
+            let began = problemsBegan[problem] ?? events.now.wall
+            return Attention(code: problem.rawValue, message: message, since: Timestamp.text(began))
+        }
     }
 
     /// Returns the counters of `GET /metrics`.

@@ -195,7 +195,12 @@ final class StepRunner {
         switch news {
         case .requests(.ended(let id, let events, let wasSending)):
             if wasSending { status.counters.ended(sending: events) }
-            for size in requests.end(id, events, core.uploads) { status.counters.acknowledged(bytes: size) }
+            let sizes = requests.end(id, events, core.uploads)
+            for size in sizes { status.counters.acknowledged(bytes: size) }
+            if wasSending {
+                let failed = events.count { if case .failed = $0 { true } else { false } }
+                status.recent.record(acknowledged: sizes, failed: failed, at: parts.clock.now.monotonic)
+            }
             return [.uploads(events)]
         case .requests(.reached(let id, let bytes, let event)):
             guard let key = requests.reach(bytes, by: id) else { return [] }

@@ -159,6 +159,9 @@ package final class EventHub: Sendable {
         for reader in readers { reader.yield(.news) }
     }
 
+    /// The present time.
+    package var now: Now { clock.now }
+
     // MARK: Reading
 
     /// The number of the last event; 0 before the first.

@@ -111,6 +111,9 @@ public final class MediaExaminer: Sendable {
         }
     }
 
+    /// Opens the thumbnail of a content for reading; nil if there is none. Blocks.
+    public func thumbnail(of key: ContentKey) -> SharedDescriptor? { thumbnails?.open(key) }
+
     /// The keys of all contents with a thumbnail, unordered.
     public func thumbnailKeys() async -> [ContentKey] { await thumbnails?.keys ?? [] }
 

@@ -30,6 +30,22 @@ struct AgentStatusTests {
         #expect(status.line(.init()) == "a.jpg can't be moved; nothing to do")
     }
 
+    @Test("says since when each problem lasts, and how long the rest takes")
+    mutating func attention() {
+        status.problems[.server] = "no connection"
+        status.problems[.server] = "no route"
+        var figures = AgentStatus.Figures(bytesPerSecond: 100, left: (5000, 2))
+        figures.add(resting: [.queued: 3, .done: 7])
+        let health = status.health(figures, at: at(3))
+        #expect(health.attention?.map(\.code) == ["server"])
+        #expect(health.attention?.first?.message == "no route")
+        #expect(health.attention?.first?.since.hasSuffix("Z") == true)
+        #expect(health.left == 12_500 && health.speed == 100 && health.eta == 125)
+        status.problems[.server] = nil
+        #expect(status.health(.init(), at: at(3)).attention == [])
+        #expect(status.health(.init(), at: at(3)).eta == nil)
+    }
+
     @Test("publishes a problem when its message changes, and when it is solved")
     mutating func publishing() {
         let reader = events.lastNumber

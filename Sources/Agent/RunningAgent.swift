@@ -24,6 +24,7 @@ struct RunningAgent: Service {
     let configuration: Configuration
     let uploader: Uploader
     let backend: AgentBackend
+    let drops: OutboxDrops
     let watch: FileWatch
     let ledger: Ledger
     let ledgerCare: LedgerCare
@@ -102,6 +103,8 @@ struct RunningAgent: Service {
             views: AgentBackend.Views(
                 thumbnail: { [pictures] in pictures.thumbnail(of: $0) }, settings: settings),
             clock: clock, logger: logger)
+        drops = OutboxDrops(files: files, rules: IntakeRules(configuration))
+        drops.removeLeftovers()
         network = try Self.makeNetworkWatch(
             uploader: uploader, transport: transport, pictures: pictures, logger: logger)
     }
@@ -154,7 +157,8 @@ struct RunningAgent: Service {
     func controlServer() -> ControlServer {
         let socket = configuration.controlSocket(runtimeDirectory: environment["XDG_RUNTIME_DIR"])
         return ControlServer(
-            socket: socket, dashboard: dashboard(), backend: backend, sources: backend, pictures: pictures.control,
+            socket: socket, dashboard: dashboard(), backend: backend, sources: backend, drops: drops,
+            pictures: pictures.control,
             readiness: Task { [isRestored] in for await _ in isRestored.stream {} }, logger: logger
         ) { [controlIsUp] in controlIsUp.continuation.finish() }
     }

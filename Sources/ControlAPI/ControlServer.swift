@@ -18,6 +18,7 @@ package struct ControlServer: Service {
     private let dashboard: Dashboard?
     private let backend: any ControlBackend
     private let sources: any SourceBackend
+    private let drops: (any DropBackend)?
     private let pictures: Pictures
     private let readiness: Task<Void, Never>
     private let logger: Logger
@@ -49,12 +50,13 @@ package struct ControlServer: Service {
     ///   - dashboard: the dashboard's address; nil for no dashboard.
     ///   - backend: answers requests about files.
     ///   - sources: answers requests about sources.
+    ///   - drops: takes files that clients send; nil to refuse them.
     ///   - pictures: answer requests about avatars and the portrait.
     ///   - readiness: ends when requests can be answered. Requests wait until then.
     ///   - onRunning: called when the server runs, and when it ends.
     package init(
         socket: String, dashboard: Dashboard? = nil, backend: any ControlBackend, sources: any SourceBackend,
-        pictures: Pictures,
+        drops: (any DropBackend)? = nil, pictures: Pictures,
         readiness: Task<Void, Never> = Task {}, logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
     ) {
         self.readiness = readiness
@@ -64,6 +66,7 @@ package struct ControlServer: Service {
         self.dashboard = dashboard
         self.backend = backend
         self.sources = sources
+        self.drops = drops
         self.logger = logger
     }
 
@@ -150,6 +153,7 @@ package struct ControlServer: Service {
         ControlRoutes(backend: backend, sources: sources, avatars: pictures.avatars).add(to: router)
         AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)
         if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }
+        if let drops { DropRoutes(backend: drops).add(to: router) }
         addOthers(router)
         return router
     }

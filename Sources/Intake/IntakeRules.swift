@@ -29,6 +29,9 @@ package struct IntakeRules: Equatable, Sendable {
         self.moveTo = moveTo
     }
 
+    /// The directory in which files grow that come over the control interface. The watch never looks into it.
+    package static let dropArea = RelativePath(".outbox-drops") ?? .root
+
     /// The suffix of all sidecar names.
     static let sidecarSuffix = Array(".outbox.json".utf8)
 
@@ -50,7 +53,7 @@ package struct IntakeRules: Equatable, Sendable {
         }
         if SidecarName.isTemporary(name) { return true }
         if let moveTo, path.isWithin(moveTo) { return true }
-        if path.isWithin(HoldingArea.directory) { return true }
+        if path.isWithin(HoldingArea.directory) || path.isWithin(Self.dropArea) { return true }
         return ignore.contains { $0.matches(name: name) }
     }
 
@@ -68,7 +71,7 @@ package struct IntakeRules: Equatable, Sendable {
     /// Returns why a file of this type is rejected; `nil` if the type is accepted.
     ///
     /// - Parameter picture: the name of the picture's format, if the format is known but unsupported.
-    func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
+    package func objection(toType type: MediaType, picture: String? = nil) -> FileError? {
         guard mediaOnly, type.kind == .other else { return nil }
         let message =
             picture.map {

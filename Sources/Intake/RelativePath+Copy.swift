@@ -1,4 +1,4 @@
-import UploadCore
+package import UploadCore
 
 extension RelativePath {
     /// Returns the path of a numbered copy: `beach (2).jpg` for `beach.jpg`.
@@ -6,7 +6,7 @@ extension RelativePath {
     /// A name that would exceed 255 bytes is cut at a character boundary before the number.
     ///
     /// - Parameter number: 1 returns the path itself.
-    func copy(_ number: Int) -> RelativePath {
+    package func copy(_ number: Int) -> RelativePath {
         guard number > 1 else { return self }
         let name = Array(self.name)
         let dot = name.lastIndex(of: UInt8(ascii: ".")).flatMap { $0 == 0 ? nil : $0 } ?? name.count

@@ -81,4 +81,10 @@ struct PageRoutesTests {
             #expect(try await bench.ask("GET", "/v1/configuration").body == "{\"settings\":[]}\n")
         }
     }
+
+    @Test("Without a place for them, dropped files are refused")
+    func noDrops() async throws {
+        let bench = try ControlBench()
+        #expect(try await bench.serving { try await bench.ask("POST", "/v1/drop?name=a.jpg", body: "x") }.status == 404)
+    }
 }

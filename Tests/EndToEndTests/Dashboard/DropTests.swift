@@ -1,0 +1,94 @@
+import EndToEndSupport
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Files dropped onto the dashboard", .agents)
+struct DropTests {
+    private func pair(_ settings: Settings = [:]) async throws -> (FaultServer, Agent, Browser) {
+        let server = try FaultServer()
+        let usual: Settings = ["control.dashboard": "127.0.0.1:0", "intake.max_file_size": "4MiB"]
+        let agent = try Agent(remote: server.url, usual.merging(settings) { $1 })
+        try await agent.start()
+        return (server, agent, try await Browser.inside(agent))
+    }
+
+    /// Writes a picture outside of the outbox and returns its path.
+    private func picture(_ agent: Agent, size: Int, seed: UInt64 = 7) throws -> (path: String, key: String) {
+        let bytes = SampleMedia.jpeg.bytes(size: size, seed: seed)
+        let path = agent.directory.path("picture-\(seed)")
+        try Files.write(bytes, to: path)
+        return (path, Digest.md5(bytes))
+    }
+
+    private func isClean(_ agent: Agent) -> Bool { !agent.exists(".outbox-drops") }
+
+    @Test("arrive on the server; a taken name gets a number; directories are created")
+    func arrival() async throws {
+        let (_, agent, browser) = try await pair()
+        let (file, key) = try picture(agent, size: 1_500_000)
+        let (other, otherKey) = try picture(agent, size: 3000, seed: 8)
+        let reply = try await browser.ask("POST", "/v1/drop?name=trip/day%201/beach.jpg", file: file)
+        #expect(reply.status == 201 && reply.body.contains("\"path\":\"trip/day 1/beach.jpg\""), "\(reply)")
+        let again = try await browser.ask("POST", "/v1/drop?name=trip/day%201/beach.jpg", file: other)
+        #expect(again.status == 201 && again.body.contains("beach (2).jpg"), "\(again)")
+        #expect(try await agent.reached("trip/day 1/beach.jpg", .done).key == key)
+        #expect(try await agent.reached("trip/day 1/beach (2).jpg", .done).key == otherKey)
+        #expect(isClean(agent))
+        let page = try await browser.ask("GET", "/v1/files?page=1&search=BEACH")
+        #expect(page.body.contains("\"counts\":{\"done\":2},\"next\":\"1"), "\(page)")
+        let history = try await browser.ask("GET", "/v1/history").body
+        #expect(history.contains("1503000") || history.contains("1500000") || history.contains("524288"), "\(history)")
+    }
+
+    @Test("are refused for their name, type or size, with nothing left behind")
+    func refusals() async throws {
+        let (_, agent, browser) = try await pair()
+        let (file, _) = try picture(agent, size: 3000)
+        for (name, code) in [
+            ("", "malformed_path"), ("../a.jpg", "malformed_path"), ("%2E%2E/a.jpg", "malformed_path"),
+            ("/etc/a.jpg", "malformed_path"), ("a/../../b.jpg", "malformed_path"), ("a%00b.jpg", "malformed_path"),
+            ("a.jpg.outbox.json", "ignored_name"), (".outbox-drops/a.jpg", "ignored_name"),
+            (".outbox-holding/a.jpg", "ignored_name"), (".hidden/a.jpg", "ignored_name"),
+            (String(repeating: "x", count: 256) + ".jpg", "malformed_path"),
+        ] {
+            let reply = try await browser.ask("POST", "/v1/drop?name=\(name)", file: file)
+            #expect(reply.status == 400 && reply.body.contains(code), "\(name): \(reply)")
+        }
+        let text = agent.directory.path("text")
+        try Files.write(Array("no picture".utf8), to: text)
+        #expect(try await browser.ask("POST", "/v1/drop?name=a.jpg", file: text).status == 415)
+        let (large, _) = try picture(agent, size: 5 << 20, seed: 9)
+        #expect(try await browser.ask("POST", "/v1/drop?name=a.jpg", file: large).status == 413)
+        let chunked = ["Transfer-Encoding: chunked"]
+        #expect(try await browser.ask("POST", "/v1/drop?name=a.jpg", fields: chunked, file: file).status == 411)
+        let empty = agent.directory.path("empty")
+        try Files.write([], to: empty)
+        #expect(try await browser.ask("POST", "/v1/drop?name=a.jpg", file: empty).status == 422)
+        #expect(Files.tree(agent.outbox).isEmpty, "\(Files.tree(agent.outbox))")
+    }
+
+    @Test("leave nothing behind if the browser leaves, or if the agent was killed")
+    func abandoned() async throws {
+        let (server, agent, browser) = try await pair()
+        let (file, _) = try picture(agent, size: 3 << 20)
+        let slow = Task {
+            try? await browser.ask(
+                "POST", "/v1/drop?name=a.jpg", file: file, options: ["--limit-rate", "100k", "--max-time", "2"])
+        }
+        try await Poll.until("the drop to begin", lastState: { agent.log }) { !isClean(agent) }
+        _ = await slow.value
+        try await Poll.until("the drop to be removed", lastState: { agent.log }) { isClean(agent) }
+
+        let killed = Task {
+            try? await browser.ask("POST", "/v1/drop?name=a.jpg", file: file, options: ["--limit-rate", "100k"])
+        }
+        try await Poll.until("the drop to begin", lastState: { agent.log }) { !isClean(agent) }
+        try await agent.kill()
+        _ = await killed.value
+        #expect(!isClean(agent))
+        try await agent.start()
+        #expect(isClean(agent))
+        #expect(!agent.exists("a.jpg") && server.store.arrivals.isEmpty)
+    }
+}

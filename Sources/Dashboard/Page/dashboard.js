@@ -7,14 +7,12 @@ import { $, button, confirm, icon, make, notify, paced, setText } from "/page.js
 import * as parts from "/parts.js";
 import * as words from "/words.js";
 
-const busy = ["settling", "hashing", "processing", "uploading", "verifying"];
 const troubled = ["failed", "signed_out", "waiting"];
 
 let health = null;
 let counts = null;
 let lost = null; // since when the agent does not answer
 let expired = false; // the cookie of this page is of an earlier run of the agent
-const active = new Map(); // files that are being worked on
 const troubles = new Map(); // some of the files that failed or wait
 let changed = new Map(); // the latest event of each file since the last frame
 
@@ -41,12 +39,14 @@ api.listen({
   progress: receive,
   gone({ id }) {
     changed.delete(id);
-    active.delete(id);
     troubles.delete(id);
     files.remove(id);
     readCounts();
   },
-  source: parts.applyPost,
+  source(post) {
+    parts.applyPost(post);
+    showSummary();
+  },
   source_gone({ id }) { parts.removePost(id); },
   problem() { readHealth(); },
   portrait: parts.showProfile,
@@ -70,15 +70,14 @@ function flush() {
   const batch = changed;
   changed = new Map();
   for (const file of batch.values()) {
-    sort(file);
+    noteTrouble(file);
     files.apply(file);
   }
   files.settle();
   showSummary();
 }
 
-function sort(file) {
-  if (busy.includes(file.state)) active.set(file.id, file); else active.delete(file.id);
+function noteTrouble(file) {
   if (troubled.includes(file.state)) {
     if (troubles.size < 200 || troubles.has(file.id)) troubles.set(file.id, file);
   } else {
@@ -91,10 +90,10 @@ function sort(file) {
 function readAll() {
   readHealth();
   readCounts();
-  readActive();
+  readTroubles();
   files.reload();
   openPart();
-  if (currentPart() !== "posts") parts.loadPosts().catch(() => {});
+  if (currentPart() !== "posts") parts.loadPosts().then(showSummary, () => {});
   if (currentPart() !== "activity") parts.loadActivity().catch(() => {});
 }
 
@@ -109,20 +108,19 @@ const readCounts = paced(1000, async () => {
   showSummary();
 });
 
-async function readActive() {
+async function readTroubles() {
   try {
-    const answer = await api.files({ state: [...busy, ...troubled].join(","), limit: 20 });
-    active.clear();
+    const answer = await api.files({ state: troubled.join(","), limit: 20 });
     troubles.clear();
-    for (const file of answer.files) sort(changed.get(file.id) ?? file);
+    for (const file of answer.files) noteTrouble(changed.get(file.id) ?? file);
     showSummary();
   } catch { /* `lost` shows that the agent does not answer */ }
 }
 
-// Speeds fall to zero without an event, and times pass.
+// Speeds and times change without an event.
 setInterval(() => {
   if (document.hidden) return;
-  if (active.size || health?.attention.length) readHealth();
+  if (health?.left || health?.attention.length) readHealth();
   showNeeds();
 }, 2000);
 setInterval(() => { if (!document.hidden && !lost) parts.loadActivity().catch(() => {}); }, 10_000);
@@ -147,6 +145,8 @@ function showHeadline() {
   if (!counts || !health) return;
   const onTheWay = number(...words.moving);
   const stuck = number("waiting", "signed_out");
+  const drafts = parts.filesOfDrafts();
+  const paused = number("paused") - drafts;
   const facts = [];
   if (health.paused) {
     facts.push(onTheWay + number("paused") ? `${words.plural(onTheWay + stuck + number("paused"), "file")} not yet uploaded` : "New files will wait");
@@ -159,14 +159,14 @@ function showHeadline() {
     headline("up", "busy", `${words.plural(onTheWay, "file")} on ${onTheWay === 1 ? "its" : "their"} way`, facts.join(" · ") || "Getting ready");
   } else if (stuck) {
     headline(number("signed_out") ? "key" : "clock", "warn", `${words.plural(stuck, "file")} ${stuck === 1 ? "waits" : "wait"}`, "The reason is below");
-  } else if (number("paused")) {
-    headline("pause", "calm", `${words.plural(number("paused"), "file")} paused`, `${words.plural(number("done"), "file")} uploaded`);
+  } else if (paused > 0) {
+    headline("pause", "calm", `${words.plural(paused, "file")} paused`, `${words.plural(number("done"), "file")} uploaded`);
   } else if (number("failed")) {
     headline("warn", "bad", `${words.plural(number("failed"), "file")} could not be uploaded`, `${words.plural(number("done"), "file")} uploaded`);
   } else if (!health.scanned) {
     headline("eye", "calm", "Looking through the outbox", "The agent has just started");
   } else if (number("done")) {
-    headline("check", "good", "Everything is uploaded", `${words.plural(number("done"), "file")}, confirmed by the server`);
+    headline("check", "good", "Everything is uploaded", `${words.plural(number("done"), "file")}, confirmed by the server${drafts ? ` · ${words.plural(drafts, "file")} in drafts` : ""}`);
   } else {
     headline("outbox", "calm", "Ready", "Drop pictures or videos onto this page, or copy them into the outbox");
   }
@@ -312,7 +312,10 @@ function openPart() {
   for (const name of names) {
     $(`part-${name}`).hidden = name !== part;
     const place = document.querySelector(`nav a[href="#${name}"]`);
-    if (name === part) place.setAttribute("aria-current", "page"); else place.removeAttribute("aria-current");
+    if (name === part) {
+      place.setAttribute("aria-current", "page");
+      place.scrollIntoView({ block: "nearest", inline: "nearest" });
+    } else place.removeAttribute("aria-current");
   }
   const load = { posts: parts.loadPosts, pictures: parts.loadPictures, activity: parts.loadActivity, settings: () => parts.loadSettings(health) }[part];
   load?.().catch((error) => { if (error.status) notify(words.sentence(error.message)); });

@@ -263,7 +263,7 @@ function figures(file) {
 const withoutThumbnail = new Map(); // addresses that gave no picture, and when
 
 export function showThumb(holder, file) {
-  const address = file.key && ["image", "video"].includes(file.kind) && file.width ? api.thumbnail(file) : null;
+  const address = file.key && ["image", "video"].includes(file.kind) && file.width !== null ? api.thumbnail(file) : null;
   if (holder.dataset.shown === String(address) && holder.firstElementChild) return;
   holder.dataset.shown = String(address);
   const stand = icon(file.kind === "image" ? "image" : file.kind === "video" ? "video" : "file");

@@ -28,6 +28,12 @@ export function removePost(id) {
   showSoon();
 }
 
+/** The number of files that wait because their post is a draft. */
+export function filesOfDrafts() {
+  return sum([...posts.values()].filter((post) => post.state === "draft")
+    .map((post) => post.files.filter((file) => file.state === "paused").length));
+}
+
 const showSoon = paced(250, showPosts);
 
 /** Posts that are not done come first, then the latest. */

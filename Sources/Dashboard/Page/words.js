@@ -9,7 +9,7 @@ export const states = {
   uploading: { word: "Uploading", icon: "up", tone: "busy", meaning: "Fragments are on their way." },
   verifying: { word: "Verifying", icon: "eye", tone: "busy", meaning: "All is sent; the server checks the whole." },
   waiting: { word: "Waiting", icon: "clock", tone: "warn", meaning: "A temporary error; the agent tries again by itself." },
-  paused: { word: "Paused", icon: "pause", tone: "calm", meaning: "Paused by you; keeps what the server has." },
+  paused: { word: "Paused", icon: "pause", tone: "calm", meaning: "Held back, by you or because its post is a draft; keeps what the server has." },
   signed_out: { word: "Signed out", icon: "key", tone: "warn", meaning: "Waits for you to sign in; keeps its progress." },
   done: { word: "Done", icon: "check", tone: "good", meaning: "The server confirmed the content." },
   failed: { word: "Failed", icon: "warn", tone: "bad", meaning: "Refused for good, or the file cannot be read." },

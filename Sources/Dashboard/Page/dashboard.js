@@ -120,7 +120,7 @@ async function readTroubles() {
 // Speeds and times change without an event.
 setInterval(() => {
   if (document.hidden) return;
-  if (health?.left || health?.attention.length) readHealth();
+  if (!lost) readHealth();
   showNeeds();
 }, 2000);
 setInterval(() => { if (!document.hidden && !lost) parts.loadActivity().catch(() => {}); }, 10_000);

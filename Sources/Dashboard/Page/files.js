@@ -6,7 +6,8 @@ import { $, button, confirm, icon, make, notify, setBar, setText } from "/page.j
 import * as words from "/words.js";
 
 const pageSize = 200;
-const newest = 60; // files of each state in the view "now"
+const newest = 60; // files of each state in the view "now" at first
+const mostNow = 1000; // files in this view after hours of events
 
 let filter = words.filters[0];
 let search = "";
@@ -130,6 +131,7 @@ export const show = () => list.schedule();
 
 /** Called after a batch of events. */
 export function settle() {
+  while (isNow() && list.items.length > mostNow) list.remove(list.items.at(-1).id);
   if (selected.size) showSelection();
   showFoot();
 }
@@ -260,21 +262,25 @@ function figures(file) {
   return [file.progress > 0 || ["hashing", "processing", "verifying"].includes(file.state) ? share : ""];
 }
 
-const withoutThumbnail = new Map(); // addresses that gave no picture, and when
+const withoutThumbnail = new Set();
 
+/** Shows the thumbnail of a file, or an icon as long as there is none: the agent may still be drawing it. */
 export function showThumb(holder, file) {
-  const address = file.key && ["image", "video"].includes(file.kind) && file.width !== null ? api.thumbnail(file) : null;
-  if (holder.dataset.shown === String(address) && holder.firstElementChild) return;
-  holder.dataset.shown = String(address);
-  const stand = icon(file.kind === "image" ? "image" : file.kind === "video" ? "video" : "file");
-  if (!address || Date.now() - (withoutThumbnail.get(address) ?? 0) < 10_000) { holder.replaceChildren(stand); return; }
-  const picture = make("img", { src: address, alt: "", width: 48, height: 48, decoding: "async" });
+  const address = file.key && ["image", "video"].includes(file.kind) && file.width !== null ? api.thumbnail(file) : "";
+  if (holder.dataset.shown === address && holder.firstElementChild) return;
+  holder.dataset.shown = address;
+  holder.replaceChildren(icon(file.kind === "image" ? "image" : file.kind === "video" ? "video" : "file"));
+  if (!address || withoutThumbnail.has(address)) return;
+  const picture = make("img", { alt: "", width: 48, height: 48, decoding: "async" });
+  const isWanted = () => holder.isConnected && holder.dataset.shown === address;
+  let failures = 0;
+  picture.onload = () => { if (isWanted()) holder.replaceChildren(picture); };
   picture.onerror = () => {
-    withoutThumbnail.set(address, Date.now());
-    holder.dataset.shown = "";
-    holder.replaceChildren(stand);
+    failures += 1;
+    if (failures === 4) withoutThumbnail.add(address);
+    else setTimeout(() => { if (isWanted()) picture.src = address; }, 1000 * 2 ** failures);
   };
-  holder.replaceChildren(picture);
+  picture.src = address;
 }
 
 function showActions(holder, file) {

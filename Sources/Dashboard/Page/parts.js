@@ -155,10 +155,6 @@ function showAvatars(mirror) {
     make("img", { src: api.avatar(avatar.url), alt: "", loading: "lazy", width: 64, height: 64 }),
     make("div", {}, make("p", { class: "name", title: avatar.url }, link(avatar.url, avatar.url.replace(/^https?:\/\//, ""))),
       make("p", { class: "muted" }, `${words.size(avatar.size)} · ${avatar.fresh ? "fresh" : "to be asked for again"}`)))));
-  $("avatar-failures").hidden = !mirror.failures.length;
-  $("failures").replaceChildren(...mirror.failures.map((failure) => make("li", {},
-    make("p", { class: "name" }, failure.url),
-    make("p", { class: "why" }, `${words.sentence(failure.message || failure.code)} Asked again ${words.attempt(failure.until)}.`))));
 }
 
 // MARK: Activity

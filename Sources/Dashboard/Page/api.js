@@ -2,9 +2,9 @@
 
 /** A request that failed; `status` is 0 if there was no answer. */
 export class Refusal extends Error {
-  constructor(status, code, message) {
+  constructor(status, message) {
     super(message);
-    Object.assign(this, { status, code });
+    this.status = status;
   }
 }
 
@@ -13,7 +13,7 @@ async function ask(method, path) {
   try {
     reply = await fetch(path, { method, cache: "no-store" });
   } catch {
-    throw new Refusal(0, "no_answer", "the agent does not answer");
+    throw new Refusal(0, "the agent does not answer");
   }
   const body = await reply.json().catch(() => ({}));
   if (!reply.ok) throw refusal(reply.status, body);
@@ -21,7 +21,7 @@ async function ask(method, path) {
 }
 
 function refusal(status, body) {
-  return new Refusal(status, body.error?.code ?? "", body.error?.message ?? `the agent answered with status ${status}`);
+  return new Refusal(status, body.error?.message ?? `the agent answered with status ${status}`);
 }
 
 const query = (parameters) => {
@@ -57,7 +57,7 @@ export function addFile(file, path, onProgress) {
       if (request.status >= 200 && request.status < 300) resolve(request.response ?? {});
       else reject(refusal(request.status, request.response ?? {}));
     };
-    request.onerror = () => reject(new Refusal(0, "no_answer", "the connection to the agent broke"));
+    request.onerror = () => reject(new Refusal(0, "the connection to the agent broke"));
     request.send(file);
   });
 }

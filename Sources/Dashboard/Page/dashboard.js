@@ -188,11 +188,13 @@ function headline(iconName, tone, title, facts) {
 
 // MARK: What needs a person
 
-const asksToSignIn = (message) => message.includes("outbox login");
 
-const remedies = {
-  session: () => [command("outbox login")],
-  server: () => [button("retry", "Try again now", () => actOnAll("retry"), { action: "try-now" })],
+const tryNow = () => button("retry", "Try again now", () => actOnAll("retry"), { action: "try-now" });
+
+/** Titles of the agent's problems, by their codes; a problem without one shows its message. */
+const titles = {
+  server: "The server does not take uploads", session: "Nobody is signed in", outbox: "The outbox cannot be used",
+  watch: "New files may be noticed late", ledger: "The agent cannot store what it does", after_upload: "Uploaded files cannot be moved away",
 };
 
 function showNeeds() {
@@ -224,16 +226,17 @@ function need(id, iconName, tone, title, detail, ...buttons) {
 
 function addProblems(needs) {
   for (const { code, message, since } of health.attention) {
-    const remedy = asksToSignIn(message) ? "session" : code;
-    needs.push(need(code, remedy === "session" ? "key" : "warn", "warn", words.sentence(message), `Since ${words.time(since)}`,
-      ...(remedies[remedy]?.() ?? [])));
+    if (code === "server" && number("signed_out")) continue; // it refuses the token: the files that wait tell so
+    const detail = titles[code] ? `${words.sentence(message)} Since ${words.time(since)}.` : `Since ${words.time(since)}`;
+    const remedy = code === "session" ? command("outbox login") : code === "server" ? tryNow() : null;
+    needs.push(need(code, code === "session" ? "key" : "warn", "warn", titles[code] ?? words.sentence(message), detail, ...(remedy ? [remedy] : [])));
   }
 }
 
 function addTroubles(needs) {
   const all = [...troubles.values()];
   const explained = health.attention.length > 0;
-  if (number("signed_out") && !health.attention.some((item) => asksToSignIn(item.message))) {
+  if (number("signed_out") && !health.attention.some((item) => item.code === "session")) {
     const reason = all.find((file) => file.state === "signed_out")?.error?.message;
     needs.push(need("signed-out", "key", "warn", `${words.plural(number("signed_out"), "file")} wait${number("signed_out") === 1 ? "s" : ""} until you sign in`,
       words.sentence(reason), command("outbox login")));
@@ -241,7 +244,7 @@ function addTroubles(needs) {
   if (number("waiting") && !explained) {
     const next = all.find((file) => file.state === "waiting");
     needs.push(need("waiting", "clock", "warn", `${words.plural(number("waiting"), "file")} wait${number("waiting") === 1 ? "s" : ""} for another attempt`,
-      next ? `${words.split(next.path).name}: ${words.sentence(next.error?.message)}` : "", ...remedies.server()));
+      next ? `${words.split(next.path).name}: ${words.sentence(next.error?.message)}` : "", tryNow()));
   }
   if (number("failed")) {
     const examples = all.filter((file) => file.state === "failed").slice(0, 3).map((file) => `${words.split(file.path).name}: ${words.sentence(file.error?.message)}`);

@@ -252,11 +252,11 @@ export function showBadge(badge, state) {
   setText(badge.lastElementChild, description.word);
 }
 
-/** The figures beside the state: what a narrow page shows too, and what only a wide one does. */
+/** The figures beside the state: the first for every page, the second for a wide one. */
 function figures(file) {
   const share = words.percent(words.share(file));
   if (file.state === "uploading") {
-    return [file.eta == null ? share : `${share} · ${words.duration(file.eta)}`, file.speed ? words.speed(file.speed) : ""];
+    return [share, [file.speed ? words.speed(file.speed) : "", file.eta ? `${words.duration(file.eta)} left` : ""].filter(Boolean).join(" · ")];
   }
   if (words.final.includes(file.state)) return [words.time(file.finished_at)];
   return [file.progress > 0 || ["hashing", "processing", "verifying"].includes(file.state) ? share : ""];
@@ -332,7 +332,6 @@ function showSelection() {
   all.indeterminate = files.length > 0 && !all.checked;
   holder.hidden = !files.length;
   $("list-head").classList.toggle("picking", files.length > 0);
-  all.setAttribute("aria-label", files.length ? "Select or clear all rows" : "Select all rows");
   if (!files.length) { showFoot(); return; }
   setText($("list-note"), `${words.count(files.length)} selected`);
   const offered = ["retry", "resume", "pause", "first", "cancel"].filter((name) => files.some(words.actions[name].for));

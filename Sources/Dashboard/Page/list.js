@@ -177,7 +177,7 @@ export class WindowedList {
   /** Arrow keys, Page Up and Down, Home and End move the focus from row to row. */
   handleKey(event) {
     const row = event.target.closest("li");
-    if (!row || (event.target !== row && event.target.matches("input[type=text]"))) return;
+    if (!row) return;
     const index = this.indexOf(this.byId.get(row.dataset.id) ?? {});
     const page = Math.max(1, Math.floor(innerHeight / this.height) - 1);
     const target = {

@@ -44,7 +44,7 @@ export const actions = {
   retry: { word: "Retry", icon: "retry", done: "tried again", for: (it) => ["waiting", "failed", "cancelled", "rejected"].includes(it.state) },
   resume: { word: "Resume", icon: "play", done: "resumed", for: (it) => it.state === "paused" },
   pause: { word: "Pause", icon: "pause", done: "paused", for: (it) => [...moving, "waiting", "signed_out"].includes(it.state) },
-  first: { word: "Send first", icon: "first", done: "moved to the front", for: (it) => [...moving, "waiting"].includes(it.state) },
+  first: { word: "Send first", icon: "first", done: "moved to the front", for: (it) => moving.includes(it.state) },
   cancel: { word: "Cancel", icon: "cross", done: "cancelled", for: (it) => !final.includes(it.state) && it.state !== "draft" },
 };
 
@@ -132,5 +132,7 @@ export function reason(it) {
 /** The text with a capital and a full stop. */
 export function sentence(text) {
   if (!text) return "";
-  return text[0].toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
+  // Names such as preLoad.do stay as they are.
+  const begin = /^[a-z]+[\s,;]/.test(text) ? text[0].toUpperCase() : text[0];
+  return begin + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
 }

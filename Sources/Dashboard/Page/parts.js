@@ -185,8 +185,8 @@ const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
 function drawSpark() {
   const minutes = periods(lastHour.bytes, 60);
-  $("spark").hidden = !minutes.some(Boolean);
-  if (minutes.some(Boolean)) draw($("spark"), [minutes], { kind: "area", bare: true, height: 44 });
+  $("spark").hidden = minutes.filter(Boolean).length < 2;
+  if (!$("spark").hidden) draw($("spark"), [minutes], { kind: "area", bare: true, height: 44 });
 }
 
 function drawActivity() {

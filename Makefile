@@ -1,7 +1,7 @@
 # Short entry points; the scripts in scripts/ do the work.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test test-servers bench-servers trials trials-long contact-sheet completions man deb test-packages lint format sanitize bench clean
+.PHONY: help install-packages build demo test test-dashboard test-servers bench-servers trials trials-long contact-sheet completions man deb test-packages lint format sanitize bench clean
 
 help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ test: ## Run all checks: style, build, unit, conformance and end-to-end tests, q
 
 test-servers: ## Try the agent on real servers: SeaweedFS, Ceph, rclone, moto, tus (ARGS="--only seaweedfs,moto")
 	@scripts/test-servers.sh $(ARGS)
+
+test-dashboard: ## Click through the dashboard in headless Chromium, after a build (ARGS="names of tests")
+	@scripts/dashboard/test.py $(ARGS)
 
 trials: ## Run the trials: kills, bad servers, odd writers, full disks (ARGS="--only R5 --seed 42")
 	@scripts/trials.sh $(ARGS)

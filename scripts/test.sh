@@ -103,6 +103,18 @@ real_servers() {
     return "$status"
 }
 
+# Needs chromium, which most machines that build have not.
+dashboard() {
+    local status=0
+    OUTBOX_PROGRAMS=$bin scripts/dashboard/test.py 2>&1 | tee "$work/Dashboard" || status=$?
+    if ((status == 3)); then
+        grep -a '^SKIPPED' "$work/Dashboard" >>"$work/skipped"
+        return 0
+    fi
+    if ((status)); then grep -aE '^(FAIL|ERROR|AssertionError)' "$work/Dashboard" | cut -c 1-2000 >>"$work/failures" || true; fi
+    return "$status"
+}
+
 # Repeats failures at the end: the first report may be thousands of lines above.
 report() {
     printf '\n'
@@ -116,6 +128,7 @@ stage "Build and style" build
 bin=$(swift build --show-bin-path "${flags[@]}")
 stage "Unit and conformance tests" unit_tests
 stage "End-to-end tests" tests EndToEndTests --filter '^EndToEndTests\.'
+stage "The dashboard in a browser" dashboard
 stage "A real server" real_servers
 # The smallest counts; `make trials` has higher ones. Three at a time on each core, since trials mostly wait.
 stage "Quick trials" "$bin/outbox-trials" --quick --jobs 6

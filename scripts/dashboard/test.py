@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+"""Clicks through the dashboard in a headless Chromium, over real uploads by the built programs.
+
+    test.py [NAME …]      all tests, or those whose names contain NAME
+
+Needs chromium and chromedriver; exit status 3 without them. OUTBOX_PROGRAMS names the directory of the programs
+(.build/debug). The check for accessibility needs axe-core, which pip fetches once; without it that check is skipped.
+"""
+
+import functools
+import os
+import subprocess
+import sys
+import unittest
+import zipfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # in the repository
+import scenes  # noqa: E402
+from browser import Browser, missing, until  # noqa: E402
+from world import ROOT, World  # noqa: E402
+
+AXE = "axe-playwright-python==0.1.8"  # carries axe-core 4.12.1 as axe_playwright_python/axe.min.js
+
+TAB, ENTER, ESCAPE, DOWN, END = "\ue004", "\ue007", "\ue00c", "\ue015", "\ue010"
+
+
+picture = functools.cache(scenes.png)
+
+
+def large(number, megabytes=6):
+    """A file that is a picture by its first bytes, and takes a while to send."""
+    return picture(number) + os.urandom(megabytes << 20)
+
+
+class PageTest(unittest.TestCase):
+    settings = {}
+    tokens = None
+
+    def setUp(self):
+        self.world = self.enterContext(World(self.settings, self.tokens))
+        self.page = self.enterContext(Browser(1200, 900))
+        self.page.open(self.world.address)
+        self.expect("#headline", "Ready")
+
+    def tearDown(self):
+        # The page asks for a thumbnail until it is drawn, and browsers report each 404.
+        self.allow("/v1/thumbnails/")
+
+    def allow(self, *parts):
+        """Checks that the console has shown nothing but lines with one of these texts."""
+        self.assertEqual([line for line in self.page.complaints() if not any(part in line for part in parts)], [], "the console")
+
+    def expect(self, selector, text, patience=60):
+        """Waits until elements show a text."""
+        def shown():
+            seen = self.page.text(selector)
+            assert text in seen, f"{selector} shows {seen!r}"
+            return True
+        until(f"{selector} shows {text!r}", shown, patience)
+
+    def row(self, name):
+        """A selector for the row of a file."""
+        script = """for (const row of document.querySelectorAll(".row"))
+            if (row.querySelector(".name").textContent === arguments[0]) return row.dataset.id"""
+        return f'.row[data-id="{until(f"there is a row for {name}", lambda: self.page.run(script, name))}"]'
+
+    def act(self, name, action):
+        selector = f"{self.row(name)} [data-action={action}]"
+        until(f"{name} offers {action}", lambda: self.page.run("return !!document.querySelector(arguments[0])", selector))
+        self.page.click(selector)
+
+
+class Uploads(PageTest):
+    def test_file_arrives_and_becomes_done(self):
+        self.world.drop("trip/beach.png", picture(1))
+        self.expect(self.row("beach.png"), "Done")
+        self.expect(self.row("beach.png"), "trip")
+        self.expect("#headline", "Everything is uploaded")
+        until("the row has a thumbnail", lambda: self.page.run(
+            "return document.querySelector('.row img')?.naturalWidth === 150"))
+
+    def test_names_are_text(self):
+        name = "<img src=x onerror=alert(1)> & \u202e.png"
+        self.world.drop(name, picture(2))
+        self.expect(f"{self.row(name)} .name", "<img src=x onerror=alert(1)> &")
+        self.page.click(f"{self.row(name)} .name")
+        self.expect("#details-name", "<img src=x")
+        self.page.press(ESCAPE)
+
+    def test_filter_and_search(self):
+        for number in range(4):
+            self.world.drop(f"trip/beach-{number}.png", picture(number))
+        self.world.drop("notes.txt", b"no picture")
+        self.expect("[data-filter=all]", "5")
+        self.page.click("[data-filter=dropped]")
+        self.expect("#list", "notes.txt")
+        self.assertNotIn("beach", self.page.text("#list"))
+        self.expect("#list", "Rejected")
+        self.page.type("#search", "BEACH-2")
+        self.expect("#empty", "No file has “BEACH-2”")
+        self.page.click("[data-filter=all]")
+        self.expect("#list-note", "1 file with “BEACH-2” in the path")
+        self.assertNotIn("beach-1", self.page.text("#list"))
+
+    def test_long_lists_have_few_rows(self):
+        for number in range(450):
+            (self.world.box / f"{number:03}.gif").write_bytes(b"GIF89a" + number.to_bytes(2, "big") * 20)
+        self.expect("[data-filter=done]", "450", patience=120)
+        self.page.click("[data-filter=done]")
+        self.expect("#list-note", "450 files")
+        row = "return document.querySelectorAll('.row').length"
+        self.assertLess(self.page.run(row), 40)
+        def last():
+            self.page.run("scrollTo(0, document.documentElement.scrollHeight)")
+            return self.page.run("return [...document.querySelectorAll('.row')].some((row) => row.ariaPosInSet === '450')")
+        until("the last row comes", last)
+        self.assertLess(self.page.run(row), 40)
+        names = self.page.run("return [...document.querySelectorAll('.row .name')].map((name) => name.textContent)")
+        self.assertEqual(len(set(names)), len(names))
+
+    def test_files_are_added(self):
+        file = self.world.root / "cliff.png"
+        file.write_bytes(large(3, 2))
+        text = self.world.root / "letter.txt"
+        text.write_text("no picture")
+        self.page.run("document.getElementById('file-input').hidden = false")
+        self.page.type("#file-input", f"{file}\n{text}")
+        self.expect(self.row("cliff.png"), "Done")
+        self.assertEqual((self.world.box / "cliff.png").read_bytes(), file.read_bytes())
+        self.expect("#adding", "Neither a picture nor a video")
+        self.assertFalse((self.world.box / "letter.txt").exists())
+        # Dropped onto the page, as a browser tells of it.
+        self.page.run("""const data = new DataTransfer();
+            data.items.add(new File([Uint8Array.from(atob(arguments[0]), (letter) => letter.charCodeAt(0))], "dropped.gif"));
+            for (const type of ["dragenter", "dragover", "drop"])
+                document.body.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));""",
+            "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+        self.expect(self.row("dropped.gif"), "Done")
+        self.allow("/v1/drop", "/v1/thumbnails/")  # the refused file
+
+    def test_post_is_submitted(self):
+        self.world.drop("sea/source.toml", b'title = "A day at the sea"\ndraft = true\n')
+        self.world.drop("sea/beach.png", picture(4))
+        self.page.click("nav a[href='#posts']")
+        self.expect("#posts", "A day at the sea")
+        self.expect("#posts", "Draft")
+        self.page.click("#posts [data-action=submit]")
+        self.expect("#posts", "1 of 1 file done")
+        self.expect("#posts", "open the post")
+
+    def test_other_parts(self):
+        self.world.drop("portrait/me.png", picture(5))
+        self.page.click("nav a[href='#pictures']")
+        self.expect("#portrait-state", "The server has it")
+        until("the profile picture shows", lambda: self.page.run(
+            "const picture = document.getElementById('portrait'); return !picture.hidden && picture.naturalWidth > 0"))
+        self.page.click("nav a[href='#activity']")
+        self.expect("#part-activity", "Throughput")
+        self.page.click("nav a[href='#settings']")
+        self.expect("#settings", str(self.world.box))
+        self.assertNotIn("token\"", self.page.text("#settings"))
+
+    def test_end_and_restart_of_the_agent(self):
+        self.world.stop_agent()
+        self.expect("#headline", "The agent does not answer")
+        self.expect("#needs", "outbox doctor")
+        self.world.start_agent()
+        self.expect("#headline", "This page is locked out")
+        self.expect("#needs", "outbox status")
+        self.page.open(self.world.address)
+        self.expect("#headline", "Ready")
+        self.allow("/v1/", "Failed to load")  # while no agent ran
+
+
+class SlowUploads(PageTest):
+    settings = {"upload": ['bandwidth_limit = "300KiB"', "files_in_flight = 1"]}
+
+    def test_pause_resume_cancel_retry(self):
+        self.world.drop("film.png", large(10))
+        self.expect(self.row("film.png"), "Uploading")
+        self.expect("#headline", "1 file on its way")
+        until("the speed shows", lambda: "/s" in self.page.text("#subline"))
+        self.act("film.png", "pause")
+        self.expect(self.row("film.png"), "Paused")
+        self.assertEqual(self.world.state("film.png"), "paused")
+        self.act("film.png", "resume")
+        self.expect(self.row("film.png"), "Uploading")
+        self.act("film.png", "cancel")
+        self.expect(self.row("film.png"), "Cancelled")
+        self.assertEqual(self.world.state("film.png"), "cancelled")
+        self.act("film.png", "retry")
+        self.expect(self.row("film.png"), "Uploading")
+
+    def test_everything_and_a_selection(self):
+        for number in range(3):
+            self.world.drop(f"film-{number}.png", large(20 + number))
+        self.expect("#headline", "3 files on their way")
+        self.page.click("#pause-all")
+        self.expect("#headline", "Everything is paused")
+        self.expect("#pause-all", "Resume all")
+        self.page.click("#pause-all")
+        self.expect("#headline", "3 files on their way")
+        for number in (1, 2):
+            self.page.click(f"{self.row(f'film-{number}.png')} input")
+        self.expect("#list-note", "2 selected")
+        self.page.click("#selection [data-action=pause]")
+        for number in (1, 2):
+            self.expect(self.row(f"film-{number}.png"), "Paused")
+        self.expect("#notice", "2 files paused")
+        self.page.click("#all-menu summary")
+        self.page.click("[data-all=cancel]")
+        self.expect("#question", "Cancel all uploads?")
+        self.page.click("#question [value=yes]")
+        self.expect("[data-filter=dropped]", "3")
+
+    def test_first(self):
+        self.world.ask("POST", "/v1/pause")
+        for number in range(3):
+            self.world.drop(f"film-{number}.png", large(30 + number))
+        self.expect("#list", "film-2.png")
+        until("all are hashed", lambda: all(self.world.state(f"film-{number}.png") == "paused" for number in range(3)))
+        self.expect("#pause-all", "Resume all")
+        self.page.click("#pause-all")
+        self.expect("#list", "Uploading")
+        sending = [number for number in range(3) if self.world.state(f"film-{number}.png") == "uploading"]
+        other = next(number for number in (2, 1, 0) if number not in sending)
+        self.act(f"film-{other}.png", "first")
+        self.expect(self.row(f"film-{other}.png"), "Uploading")
+
+    def test_keyboard(self):
+        self.world.ask("POST", "/v1/pause")
+        for number in range(3):
+            self.world.drop(f"film-{number}.png", large(40 + number, 1))
+        for number in range(3):
+            self.expect(self.row(f"film-{number}.png"), "Paused")
+        focus = "return document.activeElement.closest('.row')?.querySelector('.name').textContent ?? document.activeElement.id"
+        seen = []
+        def reached():
+            self.page.press(TAB)
+            seen.append(self.page.run(focus))
+            return str(seen[-1]).startswith("film")
+        until("Tab reaches the list", reached)
+        first = seen[-1]
+        self.page.press(DOWN)
+        self.assertNotEqual(self.page.run(focus), first)
+        self.page.press(END)
+        last = self.page.run(focus)
+        self.page.press(TAB, " ")
+        self.expect("#list-note", "1 selected")
+        self.page.press(TAB, ENTER)
+        self.expect("#details-name", last)
+        self.page.press(ESCAPE)
+        until("the dialog closes", lambda: not self.page.run("return document.getElementById('details').open"))
+        self.assertEqual(self.page.run(focus), last)
+
+
+class Troubles(PageTest):
+    tokens = "secret ann\n"
+
+    def test_signing_in(self):
+        self.world.drop("beach.png", picture(50))
+        self.expect(self.row("beach.png"), "Signed out")
+        self.expect("#needs", "outbox login")
+        self.expect("#headline", "1 file waits")
+        self.world.outbox("login", text="secret\n")
+        self.expect("#headline", "Everything is uploaded")
+        until("nothing needs a person", lambda: not self.page.text("#needs-section"))
+
+
+class Refusals(PageTest):
+    settings = {"upload": ['file_timeout = "2s"', 'retry_interval = "1s"']}
+
+    def test_failed_file_is_retried(self):
+        self.world.stop_receiver()
+        self.world.drop("beach.png", picture(60))
+        self.expect("#needs", "1 file failed")
+        self.expect("#needs", "beach.png: ")
+        self.page.click("#needs [data-action=show-failed]")
+        self.expect("#list", "beach.png")
+        self.world.start_receiver()
+        self.page.click("#needs [data-action=retry-failed]")
+        self.expect("#headline", "Everything is uploaded")
+
+
+class Accessibility(PageTest):
+    settings = {"upload": ['bandwidth_limit = "100KiB"']}
+
+    def test_axe_finds_nothing(self):
+        script = axe()
+        if not script:
+            self.skipTest(f"pip could not fetch {AXE}")
+        self.world.drop("notes.txt", b"no picture")
+        self.world.drop("film.png", large(70))
+        self.world.drop("sea/source.toml", b"draft = true\n")
+        self.world.drop("sea/beach.png", picture(71))
+        self.expect(self.row("film.png"), "Uploading")
+        for dark in (False, True):
+            self.page.command("Emulation.setEmulatedMedia", features=[
+                {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+            for width in (360, 1600):
+                self.page.resize(width, 900)
+                for part in ("files", "posts", "pictures", "activity", "settings"):
+                    self.page.run("location.hash = arguments[0]", part)
+                    self.check(script, f"{part}, {width} px, {'dark' if dark else 'light'}")
+                    wide = self.page.run("return document.documentElement.scrollWidth")
+                    self.assertLessEqual(wide, width, f"{part} is wider than the window")
+                self.page.run("location.hash = 'files'")
+                self.page.click(f"{self.row('film.png')} .name")
+                self.check(script, "details")
+                self.page.press(ESCAPE)
+
+    def check(self, script, what):
+        tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+        found = self.page.run(script + "; return axe.run({ runOnly: arguments[0] }).then((it) => it.violations)", tags)
+        self.assertEqual([(it["id"], it["nodes"][0]["target"]) for it in found], [], what)
+
+
+def axe():
+    """axe-core, which pip fetches into a cache the first time; None if it cannot."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "outbox-dashboard"
+    try:
+        if not list(cache.glob("*.whl")):
+            subprocess.run(
+                [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", cache, AXE], check=True,
+                capture_output=True, timeout=120)
+        with zipfile.ZipFile(next(cache.glob("*.whl"))) as archive:
+            return archive.read("axe_playwright_python/axe.min.js").decode()
+    except (OSError, subprocess.SubprocessError, StopIteration, zipfile.BadZipFile):
+        return None
+
+
+class Door(unittest.TestCase):
+    def test_weight(self):
+        page = ROOT / "Sources/Dashboard/Page"
+        self.assertLess(sum(file.stat().st_size for file in page.iterdir()), 100_000)
+
+    def test_page_is_closed_without_the_secret(self):
+        with World() as world, Browser() as page:
+            page.open(world.address.rpartition("/open/")[0] + "/")
+            self.assertIn("secret URL", page.text("body"))
+            page.open(world.address)
+            until("the page opens", lambda: page.text("#headline") == "Ready")
+
+
+def main():
+    absent = missing()
+    if absent:
+        print(f"SKIPPED the tests of the dashboard: {' and '.join(absent)} not installed (apt-get install chromium chromium-driver)")
+        sys.exit(3)
+    arguments = [sys.argv[0]] + [word for name in sys.argv[1:] for word in ("-k", name)]
+    unittest.main(argv=arguments, verbosity=2)
+
+
+if __name__ == "__main__":
+    main()

@@ -199,6 +199,8 @@ let package = Package(
             exclude: ["README.md"], swiftSettings: strict),
 
         room("TestSupport"),
+        // Makes pictures and videos with positions.
+        room("MediaTestSupport", ["TestSupport"]),
         room("AgentTestSupport", ["AgentSupport", "LinuxSystem", "Reports", "UploadCore"]),
         // What starts the built programs and plays the server for them.
         room("EndToEndSupport", ["CCrypto", "TestSupport"]),
@@ -222,9 +224,8 @@ let package = Package(
         tests(
             "ProductsTests",
             [
-                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Products", "TestSupport", "UploadCore",
-                logging,
-                systemPackage,
+                "LinuxSystem", "MediaTestSupport", "MediaTools", "PictureJobs", "Processes", "Products", "TestSupport",
+                "UploadCore", logging, systemPackage,
             ]),
         tests(
             "AvatarsTests",
@@ -310,6 +311,6 @@ let package = Package(
                 nioHTTPTypes,
             ]),
         tests("EndToEndSupportTests", ["EndToEndSupport"]),
-        tests("EndToEndTests", ["EndToEndSupport", "TestSupport"]),
+        tests("EndToEndTests", ["EndToEndSupport", "MediaTestSupport", "TestSupport"]),
     ]
 )

@@ -1,15 +1,14 @@
 import Foundation
 import LinuxSystem
+import MediaTestSupport
 import MediaTools
 import Products
 import TestSupport
 import Testing
 import UploadCore
 
-private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter != nil
-
 /// What the remover refuses: positions that can't be removed, damaged and hostile files.
-@Suite(.enabled(if: canRun, "needs exiftool and ffmpeg"), .serialized) struct LocationRefusalTests {
+@Suite(.enabled(if: LocationFiles.canBeMade, "needs exiftool and ffmpeg"), .serialized) struct LocationRefusalTests {
     @Test func refusesPositionsInTypesThatNobodyWrites() async throws {
         let files = try LocationFiles()
         try await files.base("plain.mp4")
@@ -73,7 +72,7 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
     @Test(arguments: ["loci.mp4", "sensors.mp4", "tags.mkv", "thumbnail.jpg", "moving.jpg"])
     func damagedFilesNeverLeakOrCrash(_ name: String) async throws {
         let files = try LocationFiles()
-        let file = try #require((LocationCase.pictures + LocationCase.videos).first { $0.name == name })
+        let file = try #require((LocationCase.all).first { $0.name == name })
         try await file.make(files, name)
         let stage = try RemoverStage()
         let whole = try [UInt8](files.bytes(name))

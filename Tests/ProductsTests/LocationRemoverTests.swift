@@ -1,15 +1,14 @@
 import Foundation
+import MediaTestSupport
 import MediaTools
 import Products
 import TestSupport
 import Testing
 import UploadCore
 
-private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter != nil
-
 /// The remover on files with positions in every place that cameras, phones and programs use.
-@Suite(.enabled(if: canRun, "needs exiftool and ffmpeg"), .serialized) struct LocationRemoverTests {
-    @Test(arguments: LocationCase.pictures + LocationCase.videos)
+@Suite(.enabled(if: LocationFiles.canBeMade, "needs exiftool and ffmpeg"), .serialized) struct LocationRemoverTests {
+    @Test(arguments: LocationCase.all)
     func removesPositionsAndNothingElse(_ file: LocationCase) async throws {
         let files = try LocationFiles()
         try await file.make(files, file.name)
@@ -19,37 +18,26 @@ private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter
         let kind = file.name.split(separator: ".").last ?? ""
         _ = try files.media.write(product, "product.\(kind)")
 
-        for secret in ["48.1375", "11.5755", "4808.25", "01134.53", "48:8:13"] {
-            #expect(product.range(of: Data(secret.utf8)) == nil, "\(secret) is left")
-        }
-        let reading = try await files.secondReading(of: "product.\(kind)")
-        #expect(!Self.hasPosition(reading), "\(reading)")
+        #expect(LocationFiles.position(in: product) == nil)
+        let path = files.path("product.\(kind)")
+        #expect(try await !files.secondReaderFindsPosition(at: path, named: file.name))
         #expect(try await files.essence(of: file.name) == files.essence(of: "product.\(kind)"))
         // A second time, nothing is left to do.
-        #expect(try await StepRun(stage.remover, on: files.path("product.\(kind)")).outcome == .unchanged)
+        #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged)
     }
 
-    @Test func secondReaderSeesPositions() async throws {
+    @Test(arguments: ["exif.jpg", "loci.mp4"])
+    func secondReaderSeesPositions(_ name: String) async throws {
         let files = try LocationFiles()
-        for file in (LocationCase.pictures + LocationCase.videos).filter({ ["exif.jpg", "loci.mp4"].contains($0.name) })
-        {
-            try await file.make(files, file.name)
-            #expect(Self.hasPosition(try await files.secondReading(of: file.name)))
-        }
-    }
-
-    private static func hasPosition(_ reading: String) -> Bool {
-        let words = [
-            "gpsinfo.gpsl", "gpsinfo.gpsa", "gpslatitude", "gpslongitude", "tag:location", "iso6709", "latitude",
-        ]
-        let lines = reading.lowercased().split(separator: "\n")
-        // Its name is all that is left of a key, and says nothing.
-        return lines.contains { line in words.contains { line.contains($0) } && line.contains(where: \.isNumber) }
+        let file = try #require(LocationCase.all.first { $0.name == name })
+        try await file.make(files, name)
+        #expect(try await files.secondReaderFindsPosition(at: files.path(name), named: name))
     }
 
     @Test(arguments: [
         "plain.jpg", "plain.png", "plain.webp", "plain.tif", "plain.gif", "plain.heic", "plain.avif", "plain.jxl",
-        "plain.dng", "plain.bmp", "plain.mp4", "plain.mov", "plain.m4v", "plain.3gp", "plain.mkv", "plain.webm",
+        "plain.dng", "plain.cr2", "plain.cr3", "plain.nef", "plain.arw", "plain.orf", "plain.raf", "plain.rw2",
+        "plain.bmp", "plain.mp4", "plain.mov", "plain.m4v", "plain.3gp", "plain.mkv", "plain.webm",
         "plain.avi", "plain.ts", "plain.flv", "plain.mpg",
     ])
     func leavesFilesWithoutPositionsUnchanged(_ name: String) async throws {

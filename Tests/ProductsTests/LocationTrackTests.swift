@@ -1,12 +1,11 @@
 import Foundation
+import MediaTestSupport
 import MediaTools
 import TestSupport
 import Testing
 
-private let canRun = LocationFiles.exiftool != nil && MediaFiles.tools.converter != nil
-
 /// Tracks and attachments that the remover can't search, so that it refuses the video.
-@Suite(.enabled(if: canRun, "needs exiftool and ffmpeg"), .serialized) struct LocationTrackTests {
+@Suite(.enabled(if: LocationFiles.canBeMade, "needs exiftool and ffmpeg"), .serialized) struct LocationTrackTests {
     /// Makes a video with subtitles.
     private func subtitles(_ options: String, _ name: String, _ files: LocationFiles) async throws {
         try await files.base("plain.mp4")

@@ -1,6 +1,7 @@
 import Foundation
 import LinuxSystem
 import Logging
+import MediaTestSupport
 import MediaTools
 import Products
 import TestSupport

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import MediaTestSupport
 import MediaTools
 import Products
 import Synchronization

@@ -1,15 +1,25 @@
 import Foundation
-import Testing
 
-/// A file with a position, and how it is made.
-struct LocationCase: Sendable, CustomTestStringConvertible {
-    /// What holds the position.
+/// A file of the corpus: a picture or video with a position, which a program of the machine writes.
+package struct LocationCase: Sendable, CustomStringConvertible {
+    /// The part of the file that contains the position.
     let place: String
-    /// The file's name; its ending says what kind of file it is.
-    let name: String
-    let make: @Sendable (LocationFiles, String) async throws -> Void
+    /// The name, unique in the corpus. Its ending says what kind of file it is.
+    package let name: String
+    /// Makes the file under its name.
+    package let make: @Sendable (LocationFiles, String) async throws -> Void
 
-    var testDescription: String { "\(name): \(place)" }
+    package var description: String { "\(name): \(place)" }
+
+    /// All files whose positions can be removed.
+    package static let all = pictures + videos
+    /// Files whose positions can't be removed.
+    package static let refused = [
+        LocationCase("a comment of AVI", "refused.avi", ffmpeg("-metadata comment=+48.1375+011.5755/")),
+        LocationCase("subtitles of Matroska", "refused.mkv") { files, name in
+            try await subtitles("GPS(11.5755,48.1375,520)", name, files)
+        },
+    ]
 
     init(
         _ place: String, _ name: String, _ make: @escaping @Sendable (LocationFiles, String) async throws -> Void
@@ -36,8 +46,9 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
     ]
     private static let point = "\(LocationFiles.latitude), \(LocationFiles.longitude)"
 
-    static let pictures: [LocationCase] =
-        ["jpg", "png", "webp", "tif", "heic", "avif", "jxl", "dng"].flatMap { kind in
+    package static let pictures: [LocationCase] =
+        ["jpg", "png", "webp", "tif", "heic", "avif", "jxl", "dng", "cr2", "cr3", "nef", "arw", "orf", "raf", "rw2"]
+        .flatMap { kind in
             [LocationCase("EXIF", "exif.\(kind)", exif), LocationCase("XMP", "xmp.\(kind)", xmp)]
         } + [
             LocationCase("XMP", "xmp.gif", xmp),
@@ -72,6 +83,14 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
                 try await files.base(name)
                 try await files.tag(name, ["-ThumbnailImage<=\(files.path("small.jpg"))"])
             },
+        ]
+        + ["nef", "arw", "orf", "rw2"].map { kind in
+            LocationCase("the EXIF of a preview", "preview.\(kind)") { files, name in
+                try await files.base("small.jpg")
+                try await files.tag("small.jpg", exif + xmp)
+                _ = try files.media.write(RawFiles.withPreview(kind, try files.bytes("small.jpg")), name)
+            }
+        } + [
             LocationCase("EXIF and XMP of a second picture", "second.jpg") { files, name in
                 try await files.base("small.jpg")
                 try await files.tag("small.jpg", exif + xmp)
@@ -128,7 +147,7 @@ struct LocationCase: Sendable, CustomTestStringConvertible {
 
     private static let iso = "-metadata location=+48.1375+011.5755/"
 
-    static let videos: [LocationCase] = [
+    package static let videos: [LocationCase] = [
         LocationCase("loci", "loci.mp4", ffmpeg(iso)),
         LocationCase("keys and loci", "keys.mp4", ffmpeg("-movflags use_metadata_tags \(iso)")),
         LocationCase(

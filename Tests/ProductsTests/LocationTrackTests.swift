@@ -55,6 +55,41 @@ import Testing
         #expect(reason?.contains("name of another kind") == true, "\(reason ?? "")")
     }
 
+    /// A block of a dash cam (`freeGPS`) reaches into what follows.
+    @Test(arguments: ["into the samples", "into the description"])
+    func picturesAndSoundAreNeverOverwritten(_ way: String) async throws {
+        let files = try LocationFiles()
+        try await files.base("plain.mp4")
+        var data = try files.bytes("plain.mp4")
+        if way == "into the samples" {
+            let block = Data([0, 0, 1, 0]) + Data("freeGPS $GPRMC,120000,A,4808.2500,N,01134.5300,E\n".utf8)
+            let samples = try #require(data.range(of: Data("mdat".utf8))).upperBound
+            data.replaceSubrange(samples..<(samples + block.count), with: block)
+        } else {
+            // The block begins in 24 unused bytes at the end of `mvhd`, and ends within the first track.
+            let end = try #require(data.range(of: Data("mvhd".utf8))).upperBound + 100
+            data.replaceSubrange((end - 28)..<(end - 16), with: Data([0, 0, 0, 0x60]) + Data("freeGPS ".utf8))
+        }
+        let path = try files.media.write(data, "dash.mp4")
+        let reason = try await RemoverStage().refusal(of: path)
+        #expect(reason?.contains("track of pictures or sound") == true, "\(reason ?? "")")
+    }
+
+    @Test func aTrackOfSensorsWhoseSamplesArePicturesIsRefused() async throws {
+        let files = try LocationFiles()
+        try await subtitles("-c:s mov_text", "sensors.mp4", files)
+        try files.replace("tx3g", by: "gpmd", in: "sensors.mp4")
+        try files.replace("sbtl", by: "meta", in: "sensors.mp4")
+        var data = try files.bytes("sensors.mp4")
+        // The last table of chunks is that of the subtitles, the first that of the pictures.
+        let first = try #require(data.range(of: Data("stco".utf8))).upperBound + 8
+        let last = try #require(data.range(of: Data("stco".utf8), options: .backwards)).upperBound + 8
+        data.replaceSubrange(last..<(last + 4), with: data[first..<(first + 4)])
+        let path = try files.media.write(data, "crafted.mp4")
+        let reason = try await RemoverStage().refusal(of: path)
+        #expect(reason?.contains("track of pictures or sound") == true, "\(reason ?? "")")
+    }
+
     @Test func handlerOfTheDataSaysNothing() async throws {
         let files = try LocationFiles()
         try await subtitles("-c:s mov_text", "sensors.mov", files)

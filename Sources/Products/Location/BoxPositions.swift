@@ -14,6 +14,8 @@ struct BoxPositions {
     private(set) var obstacle: String?
     /// Where the tracks of pictures and sound begin. Removing positions leaves all of them.
     private(set) var essence: [UInt64] = []
+    /// The tracks of pictures and sound whose samples can be found.
+    private var essentialTracks: [BoxTrack] = []
 
     private let part: FilePart
     private let cancellation: Cancellation
@@ -177,11 +179,37 @@ struct BoxPositions {
 
     // MARK: Tracks
 
+    /// Whether changes overwrite samples of pictures or sound, as those for a crafted track would. Fragments are not
+    /// searched.
+    ///
+    /// - Throws: ``ProductFailure``; `refused` if the tables of a track are damaged.
+    func overwritesPicturesOrSound(_ patches: [Patch]) throws(ProductFailure) -> Bool {
+        let changed = patches.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
+        if changed.isEmpty { return false }
+        // The furthest end of each change and all before it.
+        var ends: [UInt64] = []
+        for range in changed { ends.append(max(ends.last ?? 0, range.upperBound)) }
+        for track in essentialTracks {
+            for samples in try track.samples(cancellation) {
+                var (first, last) = (0, changed.count)
+                while first < last {
+                    let middle = (first + last) / 2
+                    if changed[middle].lowerBound < samples.upperBound { first = middle + 1 } else { last = middle }
+                }
+                if first > 0, ends[first - 1] > samples.lowerBound { return true }
+            }
+        }
+        return false
+    }
+
     private mutating func searchTrack(_ box: Box) throws(ProductFailure) {
         tracks += 1
         let inner = try descendants(of: box)
         let track = try BoxTrack(handlers: inner.filter { $0.isHandler }.map(\.box), inner.map(\.box), part)
-        if track.isPictureOrSound { essence.append(box.range.lowerBound) }
+        if track.isPictureOrSound {
+            essence.append(box.range.lowerBound)
+            if !isFragmented { essentialTracks.append(track) }
+        }
         if try isPosition(track) {
             if track.isPictureOrSound {
                 obstacle = "it has a track of pictures or sound with the name of another kind"

@@ -10,6 +10,14 @@ enum Patch: Equatable {
     /// Overwrites bytes with spaces.
     case spaces(Range<UInt64>)
 
+    /// The bytes that it overwrites.
+    var range: Range<UInt64> {
+        switch self {
+        case .bytes(let bytes, let offset): offset..<(offset + UInt64(bytes.count))
+        case .zeros(let range), .spaces(let range): range
+        }
+    }
+
     private static let pieceSize = 1 << 20
 
     /// Changes a file.

@@ -96,6 +96,9 @@ struct PictureLocations {
         for video in try EmbeddedVideos.find(in: part, cancellation) {
             let positions = try BoxPositions(in: video, cancellation)
             if let obstacle = positions.obstacle { throw .refused(obstacle) }
+            if try positions.overwritesPicturesOrSound(positions.patches) {
+                throw .refused("the positions are within the pictures or the sound of a video")
+            }
             for patch in positions.patches { try patch.apply(to: copy.file, cancellation) }
             isPatched = isPatched || !positions.patches.isEmpty
             try check(video)

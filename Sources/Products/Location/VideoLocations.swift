@@ -44,11 +44,13 @@ struct VideoLocations {
         let (rest, essenceLeft) = try findPatches(in: product)
         guard rest.isEmpty else { throw .refused("the video has positions within positions") }
         guard essenceLeft == essence else {
-            throw .refused("the positions are within a track of pictures or sound")
+            throw .refused(Self.positionsInEssence)
         }
         progress(1)
         return .made(input.type)
     }
+
+    private static let positionsInEssence = "the positions are within a track of pictures or sound"
 
     private var container: Container {
         switch input.type.mime {
@@ -71,6 +73,7 @@ struct VideoLocations {
             patches += boxes.patches
             essence = boxes.essence
             obstacle = obstacle ?? boxes.obstacle
+            if try boxes.overwritesPicturesOrSound(patches) { obstacle = obstacle ?? Self.positionsInEssence }
         case .matroska:
             let elements = try MatroskaPositions(in: part, changesAttachments: !patches.isEmpty, cancellation)
             patches += elements.patches

@@ -2,7 +2,7 @@ import Foundation
 import LinuxSystem
 import MediaTestSupport
 import MediaTools
-import Products
+@testable import Products
 import TestSupport
 import Testing
 import UploadCore
@@ -217,6 +217,34 @@ import UploadCore
             return
         }
         #expect(reason.contains("cannot be started"))
+    }
+
+    @Test func closedInputIsNotTheFilesFault() async throws {
+        // The command can't be written (EPIPE) while the program still runs.
+        let scene = try Scene("exec 0<&-; echo closed; while :; do :; done")
+        guard case .failed? = await scene.failure() else {
+            Issue.record("the file was blamed")
+            return
+        }
+    }
+
+    @Test func silentProgramIsKilledInTime() async throws {
+        let scene = try Scene("while read line; do :; done; while :; do :; done")
+        let program = scene.files.path("exiftool")
+        let directory = scene.stage.directory.path
+        let failure = await withCheckedContinuation { continuation in
+            startThread(name: "session") {
+                do throws(ProductFailure) {
+                    let session = try ExifToolSession(program: program, directory: directory)
+                    try session.run(["-ver"], within: 1, Cancellation())
+                    continuation.resume(returning: ProductFailure?.none)
+                } catch {
+                    continuation.resume(returning: error)
+                }
+            }
+        }
+        #expect(failure == .failed("exiftool took over 1 s and was killed"))
+        try await Poll.until("the program to end") { Self.process(with: program) == nil }
     }
 
     @Test func cancellationKillsTheProgram() async throws {

@@ -74,11 +74,7 @@ struct PictureServices: Sendable {
                 remover: LocationRemover(
                     program: LocationRemover.findProgram(in: environment["PATH"]),
                     directory: configuration.state + "/location"),
-                open: { path, identity in
-                    guard let (file, status) = try? files.open(path), identity.isSameFile(as: FileIdentity(status))
-                    else { return nil }
-                    return file
-                },
+                open: { files.open($0, ifStill: $1) },
                 hash: { await hashPool.hash($0) },
                 measure: { [examiner] in await examiner.measure($0, $1) ?? MediaFacts() }))
     }

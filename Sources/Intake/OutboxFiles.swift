@@ -88,6 +88,14 @@ package struct OutboxFiles: Sendable {
         guard status.kind == .regular else { throw .invalidArgument }
         return (file, status)
     }
+
+    /// Opens a regular file for reading; nil if it can't be opened, or is no longer the same file.
+    package func open(_ path: RelativePath, ifStill identity: FileIdentity?) -> SharedDescriptor? {
+        guard let (file, status) = try? open(path), identity?.isSameFile(as: FileIdentity(status)) == true else {
+            return nil
+        }
+        return file
+    }
 }
 
 extension FileIdentity {

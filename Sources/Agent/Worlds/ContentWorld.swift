@@ -21,9 +21,6 @@ struct ContentWorld: ContentFacts {
     }
 
     func open(_ record: DropRecord) -> SharedDescriptor? {
-        guard let (file, status) = try? world.files.open(record.path),
-            record.identity?.isSameFile(as: FileIdentity(status)) == true
-        else { return nil }
-        return file
+        world.files.open(record.path, ifStill: record.identity)
     }
 }

@@ -67,11 +67,7 @@ final class Bench: Sendable {
                 ProductMaker.Parts(
                     folder: ContentFolder(products: productFolder),
                     conversions: [.image: step, .video: step], remover: step,
-                    open: { path, identity in
-                        guard let (file, status) = try? files.open(path), identity.isSameFile(as: FileIdentity(status))
-                        else { return nil }
-                        return file
-                    },
+                    open: { files.open($0, ifStill: $1) },
                     hash: { await hashPool.hash($0) }, measure: { _, _ in MediaFacts(width: 4, height: 3) }))
         }
         let parts = Uploader.Parts(

@@ -72,8 +72,8 @@ extension AgentCore {
             case .store(let record): write([.product(record)])
             case .tell(let waiter, let finding):
                 take(.path(.hashed(waiter.path, job: waiter.job, as: waiter.began, finding)))
-            case .tellProgress(let waiter, let share):
-                take(.path(.processing(waiter.path, job: waiter.job, share)))
+            case .tellProgress(let waiter, let progress):
+                take(.path(.processing(waiter.path, job: waiter.job, progress)))
             case .release(let key): decision.performOnceDurable(.releaseProduct(key))
             case .problem(let message): decision.perform(.problem(.products, message))
             }

@@ -39,7 +39,11 @@ struct ReportWorld: Sendable {
         if record.key != nil, book.ownership.isParked(record.account) {
             describeParked(record, in: &report)
         } else if record.state == .settling || record.state == .hashing || record.state == .processing {
-            if record.state == .processing { report.progress = book.shareProcessed(of: record.path) ?? 0 }
+            if record.state == .processing {
+                let progress = book.processingProgress(of: record.path)
+                report.progress = progress?.share ?? 0
+                report.error = progress?.obstacle
+            }
             if book.isPaused(record) { report.state = .paused }
             if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
         } else if let portrait = portraits[record.path] {

@@ -91,10 +91,10 @@ extension PathBook {
         if drops[path]?.state == .hashing { add(.report(path)) }
     }
 
-    mutating func processing(_ path: RelativePath, _ job: UInt64, _ share: Double) {
+    mutating func processing(_ path: RelativePath, _ job: UInt64, _ progress: ProcessingProgress) {
         guard hashing[path]?.job == job else { return }
         hashedBytes[path] = nil
-        processed[path] = share
+        processed[path] = progress
         guard let state = drops[path]?.state, state == .hashing || state == .processing else { return }
         drops[path]?.state = .processing
         add(.report(path))

@@ -152,8 +152,8 @@ extension PathBook {
     /// Returns how many bytes of a large file are hashed.
     package func bytesHashed(of path: RelativePath) -> UInt64? { hashedBytes[path] }
 
-    /// Returns how much of a file's product is made, 0 to 1.
-    package func shareProcessed(of path: RelativePath) -> Double? { processed[path] }
+    /// Returns how far the processing of a file is.
+    package func processingProgress(of path: RelativePath) -> ProcessingProgress? { processed[path] }
 }
 
 extension DropRecord {

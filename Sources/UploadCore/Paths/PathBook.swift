@@ -62,8 +62,8 @@ package struct PathBook: Sendable {
     var racyFiles = RacyFiles()
     /// The number of bytes hashed so far, for large files.
     var hashedBytes: [RelativePath: UInt64] = [:]
-    /// The finished share of products under way, 0 to 1.
-    var processed: [RelativePath: Double] = [:]
+    /// How far products under way are.
+    var processed: [RelativePath: ProcessingProgress] = [:]
     /// Media facts learned before the hash ended.
     var earlyFacts: [RelativePath: (identity: FileIdentity, facts: MediaFacts)] = [:]
     /// Missing names within their grace, and new names that may belong to the same files.
@@ -170,7 +170,7 @@ package struct PathBook: Sendable {
             lostMounts = []
             expectElsewhere(within: .root, descriptions)
         case .hashing(let path, let job, let bytes): hashing(path, job, bytes)
-        case .processing(let path, let job, let share): processing(path, job, share)
+        case .processing(let path, let job, let progress): processing(path, job, progress)
         case .hashed(let path, let job, let identity, let finding):
             hashed(path, job, finding)
             share(finding, of: identity)

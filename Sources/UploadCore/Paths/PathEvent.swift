@@ -32,8 +32,8 @@ package enum PathEvent: Sendable {
 
     /// Progress: the number of bytes hashed of a large file.
     case hashing(RelativePath, job: UInt64, bytes: UInt64)
-    /// The file was hashed, and this share of its product is made, 0 to 1. The result of the hash job follows.
-    case processing(RelativePath, job: UInt64, Double)
+    /// The file was hashed, and its product is being made. The result of the hash job follows.
+    case processing(RelativePath, job: UInt64, ProcessingProgress)
     /// The result of a hash job. `as` is the identity the file had when the job began.
     case hashed(RelativePath, job: UInt64, as: FileIdentity, HashFinding)
     /// A file was measured while it was hashed.

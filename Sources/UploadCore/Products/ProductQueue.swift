@@ -95,8 +95,8 @@ package struct ProductQueue: Sendable {
         case store(ProductRecord)
         /// Tell the path book the result.
         case tell(Waiter, HashFinding)
-        /// Tell the path book of progress, 0 to 1.
-        case tellProgress(Waiter, Double)
+        /// Tell the path book of progress.
+        case tellProgress(Waiter, ProcessingProgress)
         /// Remove a stored product unless an upload needs it, once all changes are durable.
         case release(ContentKey)
         /// Report that products can't be made, or can be again (`nil`).
@@ -120,7 +120,13 @@ package struct ProductQueue: Sendable {
         var attempts = 0
         /// When the last waiter left.
         var abandoned: MonotonicTime?
+        /// Why the last attempt failed, until the next one begins.
+        var obstacle: FileError?
 
+        var progress: ProcessingProgress {
+            if case .making(let share) = stage { return ProcessingProgress(share: share) }
+            return ProcessingProgress(obstacle: obstacle)
+        }
         var isVideo: Bool { original.type.kind == .video }
         var isMaking: Bool { if case .making = stage { true } else { false } }
         var name: Name { Name(key: original.content.key, seal: original.content.seal, recipe: recipe) }
@@ -282,12 +288,8 @@ package struct ProductQueue: Sendable {
         orders[id]?.abandoned = nil
         places[waiter.path, default: []].insert(id)
         waiterCount += 1
-        if case .making(let share)? = orders[id]?.stage {
-            timed.remove(id)
-            actions.append(.tellProgress(waiter, share))
-        } else {
-            actions.append(.tellProgress(waiter, 0))
-        }
+        if orders[id]?.isMaking == true { timed.remove(id) }
+        if let progress = orders[id]?.progress { actions.append(.tellProgress(waiter, progress)) }
     }
 
     private mutating func enqueue(_ id: UInt64) {
@@ -332,7 +334,12 @@ package struct ProductQueue: Sendable {
     private mutating func progress(_ id: UInt64, _ share: Double) {
         guard let order = orders[id], case .making(let old) = order.stage, share - old >= 0.01 else { return }
         orders[id]?.stage = .making(share)
-        for waiter in order.waiters { actions.append(.tellProgress(waiter, share)) }
+        tellProgress(id)
+    }
+
+    private mutating func tellProgress(_ id: UInt64) {
+        guard let order = orders[id] else { return }
+        for waiter in order.waiters { actions.append(.tellProgress(waiter, order.progress)) }
     }
 
     private mutating func finish(
@@ -374,7 +381,9 @@ package struct ProductQueue: Sendable {
         orders[id]?.attempts = attempts
         fullDisks[id] = isDiskFull ? reason : nil
         orders[id]?.stage = .retrying(at: now + pause)
+        orders[id]?.obstacle = isDiskFull ? .diskIsFull : .processingFailed(reason)
         timed.insert(id)
+        tellProgress(id)
     }
 
     /// Gives up after several attempts. A file whose positions can't be removed must not be uploaded.
@@ -405,6 +414,10 @@ package struct ProductQueue: Sendable {
         guard let order = orders[id], order.stage == .waiting, let waiter = order.waiters.first else { return }
         orders[id]?.stage = .making(0)
         if order.isVideo { busyVideos += 1 } else { busyPictures += 1 }
+        if order.obstacle != nil {
+            orders[id]?.obstacle = nil
+            tellProgress(id)
+        }
         actions.append(
             .make(
                 Job(
@@ -428,7 +441,31 @@ package struct ProductQueue: Sendable {
     }
 }
 
+/// How far the processing of a file is.
+package struct ProcessingProgress: Equatable, Sendable {
+    /// The share of the product that is made, 0 to 1.
+    package var share = 0.0
+    /// Why the last attempt failed. Another one follows.
+    package var obstacle: FileError?
+
+    package init(share: Double = 0, obstacle: FileError? = nil) {
+        (self.share, self.obstacle) = (share, obstacle)
+    }
+}
+
 extension FileError {
+    /// The disk has no room for a product.
+    fileprivate static let diskIsFull = FileError(
+        code: "disk_full", message: "the disk is full, so the file can't be processed before its upload; make room",
+        retryable: true)
+
+    /// An attempt to make a product failed, and not because of the file.
+    fileprivate static func processingFailed(_ reason: String) -> FileError {
+        FileError(
+            code: "processing_failed", message: "the file could not be processed before its upload: \(reason)",
+            retryable: true)
+    }
+
     /// The error of a file whose positions could not be removed.
     package static func locationNotRemoved(_ reason: String) -> FileError {
         FileError(

@@ -120,11 +120,14 @@ import Testing
     @Test mutating func aFullDiskIsWaitedForAndReported() throws {
         let job = try #require(jobs(try hashed("a.jpg", 1)).first)
         var problems: [ProductQueue.Action] = []
+        var told: [ProcessingProgress] = []
         for _ in 0..<20 {
             problems += queue.handle(.failed(id: job.id, reason: "the disk is full", isDiskFull: true), now: now)
             now = now + ProductQueue.fullDiskPause
             let retry = queue.handle(.tick, now: now)
             #expect(jobs(retry).count == 1 && findings(retry).isEmpty)
+            for case .tellProgress(_, let progress) in problems + retry { told.append(progress) }
+            problems.removeAll { if case .tellProgress = $0 { true } else { false } }
         }
         // Reported once, until the product is made.
         guard problems.count == 1, case .problem(let message?) = problems[0] else {
@@ -132,6 +135,7 @@ import Testing
             return
         }
         #expect(message.contains("disk is full"))
+        #expect(told.contains { $0.obstacle?.code == "disk_full" } && told.last == ProcessingProgress())
         let end = queue.handle(.made(id: job.id, content(9), made(), digests: [], error: nil), now: now)
         #expect(end.contains(.problem(nil)))
     }

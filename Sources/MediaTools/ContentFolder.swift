@@ -177,9 +177,10 @@ package actor ContentFolder {
     private func removeDraft(_ name: [UInt8]) { try? Directory(path: path).unlink(name) }
 
     /// Removes the file of a content. A missing file is no error.
-    package func remove(_ key: ContentKey) {
-        try? Directory(path: path).unlink(name(of: key))
-    }
+    package func remove(_ key: ContentKey) { unlink(key) }
+
+    /// Removes the file of a content. For callers on the folder's thread; blocks.
+    package nonisolated func unlink(_ key: ContentKey) { try? Directory(path: path).unlink(name(of: key)) }
 
     private nonisolated func name(of key: ContentKey) -> [UInt8] { Array("\(key)\(suffix)".utf8) }
 }

@@ -1,3 +1,5 @@
+import Ledger
+import Logging
 import UploadCore
 
 // Files that are processed before their upload.
@@ -80,10 +82,18 @@ extension AgentCore {
         }
     }
 
-    /// Whether a stored product is still to be uploaded.
+    /// Whether a stored product is still to be uploaded. If the ledger can't tell, the product stays until the next
+    /// start.
     func needsProduct(_ key: ContentKey) -> Bool {
-        if machine.record(of: key) != nil || paths.hasUpload(of: key) { return true }
         // Uploads of other accounts are parked.
-        return parked.isWanted(key)
+        if parked.isWanted(key) { return true }
+        do throws(LedgerError) {
+            return try paths.needsUpload(of: key)
+        } catch {
+            stored.logger.warning(
+                "a processed file is kept, because the ledger can't tell whether it was uploaded",
+                metadata: ["product": "\(key)", "reason": "\(error)"])
+            return true
+        }
     }
 }

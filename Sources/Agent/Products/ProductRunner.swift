@@ -54,7 +54,8 @@ final class ProductRunner {
 
     /// Removes a product.
     func remove(_ key: ContentKey) {
-        Task { [folder = maker.folder] in await folder.remove(key) }
+        // Ahead of later jobs on this thread: a job must not find the product, and lose it while it reads it.
+        Task(executorPreference: maker.folder.thread) { [folder = maker.folder] in folder.unlink(key) }
     }
 
     /// Removes the products of an earlier run that nothing needs, and reports the others.

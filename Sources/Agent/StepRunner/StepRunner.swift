@@ -153,7 +153,7 @@ final class StepRunner {
         case .makeProduct(let job): if !isEnding() { products?.make(job) }
         case .stopMaking(let id): products?.stop(id)
         case .releaseProduct(let key):
-            guard let products, core.products.isStored(key), !core.needsProduct(key) else { return [] }
+            guard let products, core.products.isRemovable(key), !core.needsProduct(key) else { return [] }
             requests.closeFile(of: key)
             products.remove(key)
             return [.handle(.products(.released(key)))]

@@ -93,8 +93,18 @@ struct PathWorld: PathFacts {
 
     /// Whether only the ledger holds the upload of a content.
     private func isInBacklog(_ key: ContentKey) -> Bool {
+        stored.asked { () throws(LedgerError) in try isInBacklog(unlessUnreadable: key) } ?? false
+    }
+
+    private func isInBacklog(unlessUnreadable key: ContentKey) throws(LedgerError) -> Bool {
         guard hasBacklog, !isHeld(key) else { return false }
-        return stored.asked { () throws(LedgerError) in try stored.upload(of: key) } != nil
+        return try stored.upload(of: key) != nil
+    }
+
+    /// Whether a content is to be uploaded.
+    func needsUpload(of key: ContentKey) throws(LedgerError) -> Bool {
+        if isHeld(key) { return true }
+        return try isInBacklog(unlessUnreadable: key)
     }
 
     private func waitsInBacklog(_ record: DropRecord) -> Bool {

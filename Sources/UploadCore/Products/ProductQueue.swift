@@ -159,6 +159,8 @@ package struct ProductQueue: Sendable {
     /// The numbers of pictures and videos being processed.
     private var busyPictures = 0
     private var busyVideos = 0
+    /// The orders that are being made.
+    private var making: Set<UInt64> = []
     /// The orders that are to be looked at again at some time, because of a failure or because nobody waits for them.
     private var timed: Set<UInt64> = []
     /// The orders for whose products the disk had no room at the last attempt, and why.
@@ -269,6 +271,12 @@ package struct ProductQueue: Sendable {
     /// Whether a product of this key is stored.
     package func isStored(_ key: ContentKey) -> Bool { stored[key] != nil }
 
+    /// Whether a product of this key is stored, and no job under way may use it again. After such a job the queue
+    /// asks once more for the removal.
+    package func isRemovable(_ key: ContentKey) -> Bool {
+        isStored(key) && !making.contains { orders[$0]?.known?.content?.key == key }
+    }
+
     // MARK: Orders
 
     private mutating func add(_ waiter: Waiter, _ original: Original, _ recipe: Recipe, _ known: ProductRecord?) {
@@ -306,11 +314,14 @@ package struct ProductQueue: Sendable {
         names[order.name] = nil
         waiterCount -= order.waiters.count
         for waiter in order.waiters { leave(waiter.path, id) }
+        // Its removal may have waited for this order.
+        if let known = order.known?.content?.key, isStored(known) { actions.append(.release(known)) }
     }
 
     /// Frees the slot of an order.
     private mutating func stopMaking(_ id: UInt64) {
         guard let order = orders[id], order.isMaking else { return }
+        making.remove(id)
         if order.isVideo { busyVideos -= 1 } else { busyPictures -= 1 }
         orders[id]?.stage = .waiting
     }
@@ -413,6 +424,7 @@ package struct ProductQueue: Sendable {
     private mutating func make(_ id: UInt64) {
         guard let order = orders[id], order.stage == .waiting, let waiter = order.waiters.first else { return }
         orders[id]?.stage = .making(0)
+        making.insert(id)
         if order.isVideo { busyVideos += 1 } else { busyPictures += 1 }
         if order.obstacle != nil {
             orders[id]?.obstacle = nil

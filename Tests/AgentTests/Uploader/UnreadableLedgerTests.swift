@@ -104,4 +104,23 @@ struct UnreadableLedgerTests {
         bench.remote.release()
         #expect(bench.remote.registered.count == 1)
     }
+
+    @Test("a product is kept while nobody can tell whether an upload needs it")
+    func product() async throws {
+        let first = try await Bench()
+        first.remote.hold(.send)
+        for number in 1...60 { try await first.drop("\(number).jpg", content(UInt8(number))) }
+        await first.kill()
+        // The machine holds some of the uploads, the ledger all.
+        let bench = try await Bench(place: first.place, remote: first.remote, window: 1)
+        #expect(await bench.uploader.core.machine.hasBacklog)
+        let stray = ContentKey(high: 1, low: 1)
+        #expect(await !bench.uploader.core.needsProduct(stray))
+        Self.breakReads(of: bench.ledger, in: file(of: bench))
+        #expect(await bench.uploader.core.machine.hasBacklog)
+        #expect(await bench.uploader.core.needsProduct(stray))
+        try mend(bench)
+        #expect(await !bench.uploader.core.needsProduct(stray))
+        bench.remote.release()
+    }
 }

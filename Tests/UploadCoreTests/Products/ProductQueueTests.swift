@@ -140,6 +140,19 @@ import Testing
         #expect(end.contains(.problem(nil)))
     }
 
+    @Test mutating func aProductIsNotRemovedUnderAJobThatMayUseIt() throws {
+        let key = content(9).key
+        let product = Product(original: content(1), recipe: recipe.text, made: made())
+        let known = ProductRecord(product: product, content: content(9))
+        _ = queue.handle(.found([key: 40]), now: now)
+        #expect(queue.isRemovable(key))
+        let job = try #require(jobs(try hashed("a.jpg", 1, known: known)).first)
+        #expect(queue.isStored(key) && !queue.isRemovable(key))
+        // Whether the job ends with or without the product, the removal is asked for again.
+        let end = queue.handle(.changed(id: job.id), now: now)
+        #expect(end.contains(.release(key)) && queue.isRemovable(key))
+    }
+
     @Test mutating func nothingBeginsWhileTheStoredProductsAreTooLarge() throws {
         _ = queue.handle(.found([ContentKey(high: 1, low: 1): 999]), now: now)
         let first = try #require(jobs(try hashed("a.jpg", 1)).first)

@@ -1,8 +1,8 @@
-/// What a recipe made of a file: a content that is uploaded in place of the file's bytes, or nothing.
+/// The result of a recipe for one file: a product, which the agent uploads in place of the file, or nothing.
 ///
 /// An object, so that records of files without a product stay small.
 public final class Product: Hashable, Sendable {
-    /// The content that is uploaded in place of the file's bytes. Its key is the key of the file's record.
+    /// A description of the product. The file's record holds the key of the product.
     public struct Made: Hashable, Sendable {
         /// The type of the product.
         public var type: MediaType

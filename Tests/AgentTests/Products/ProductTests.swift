@@ -36,6 +36,17 @@ struct ProductTests {
         bench.sidecar(name)?["product"] as? [String: Any]
     }
 
+    /// Kills an agent while it sends the product of `a.jpg`. Its next run goes on from the same place.
+    private func killedWhileSending(_ remote: ScriptedRemote, _ step: ScriptedStep) async throws -> Bench {
+        remote.hold(.send)
+        let bench = try await Bench(remote: remote, recipes: compress, step: step)
+        try await bench.drop("a.jpg", picture(1))
+        try await bench.until("a.jpg", is: .uploading)
+        await bench.kill()
+        remote.release()
+        return bench
+    }
+
     @Test("a product is uploaded in place of the file, once for all its copies, and then removed")
     func shared() async throws {
         let (remote, step) = (ScriptedRemote(), ScriptedStep())
@@ -161,12 +172,7 @@ struct ProductTests {
     @Test("after a kill a stored product is used, not made again; one that nothing needs goes")
     func kill() async throws {
         let (remote, step) = (ScriptedRemote(), ScriptedStep())
-        remote.hold(.send)
-        let first = try await Bench(remote: remote, recipes: compress, step: step)
-        try await first.drop("a.jpg", picture(1))
-        try await first.until("a.jpg", is: .uploading)
-        await first.kill()
-        remote.release()
+        let first = try await killedWhileSending(remote, step)
         let stray = first.place.path("products/00000000000000000000000000000001")
         try Data("stray".utf8).write(to: URL(filePath: stray))
         try FileManager.default.createDirectory(
@@ -183,12 +189,7 @@ struct ProductTests {
     func lost() async throws {
         for damage in [nil, [UInt8](repeating: 7, count: 450_000)] {
             let (remote, step) = (ScriptedRemote(), ScriptedStep())
-            remote.hold(.send)
-            let first = try await Bench(remote: remote, recipes: compress, step: step)
-            try await first.drop("a.jpg", picture(1))
-            try await first.until("a.jpg", is: .uploading)
-            await first.kill()
-            remote.release()
+            let first = try await killedWhileSending(remote, step)
             let path = first.place.path("products/\(try #require(products(first).first))")
             try FileManager.default.removeItem(atPath: path)
             if let damage { try Data(damage).write(to: URL(filePath: path)) }
@@ -261,12 +262,7 @@ struct ProductTests {
     @Test("without recipes a file that waits with a product goes as it is")
     func withoutRecipes() async throws {
         let (remote, step) = (ScriptedRemote(), ScriptedStep())
-        let first = try await Bench(remote: remote, recipes: compress, step: step)
-        remote.hold(.send)
-        try await first.drop("a.jpg", picture(1))
-        try await first.until("a.jpg", is: .uploading)
-        await first.kill()
-        remote.release()
+        let first = try await killedWhileSending(remote, step)
         let second = try await Bench(place: first.place, remote: remote)
         try await second.ready("a.jpg")
         try await second.ends("a.jpg", .done)

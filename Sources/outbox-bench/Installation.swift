@@ -47,9 +47,12 @@ final class Installation {
 
     /// Starts both programs and waits until the agent is idle.
     ///
-    /// - Parameter link: The link between the agent and a receiver; nil for loopback.
+    /// - Parameters:
+    ///   - link: The link between the agent and a receiver; nil for loopback.
+    ///   - media: The lines of the table `[media]`.
     init(
-        _ programs: Programs, in directory: String, server kind: Server = .receiver, over link: LongLink? = nil
+        _ programs: Programs, in directory: String, server kind: Server = .receiver, over link: LongLink? = nil,
+        media: String = ""
     ) throws {
         outbox = try Workplace.makeDirectory("\(directory)/outbox")
         control = ControlRequest(socket: "\(directory)/state/control.sock")
@@ -67,7 +70,8 @@ final class Installation {
         }
         self.startAgent = startAgent
         do {
-            try TextFile.write(Self.configuration(remote.table), to: configuration)
+            try TextFile.write(
+                Self.configuration(remote.table) + (media.isEmpty ? "" : "\n[media]\n\(media)\n"), to: configuration)
             agent = try startAgent()
         } catch {
             server?.stop()

@@ -54,14 +54,7 @@ struct VideoConversion {
         let (ffmpeg, nice) = (try Programs.find("ffmpeg"), try Programs.find("nice"))
         return try workplace.withTestFiles { directory in
             let video = "\(directory)/video.mp4"
-            let source = "testsrc2=size=1920x1080:rate=30:duration=\(seconds),noise=alls=8:all_seed=1:allf=t"
-            let maker = try ChildProcess(
-                ffmpeg,
-                [
-                    "-loglevel", "error", "-f", "lavfi", "-i", source, "-f", "lavfi", "-i", "sine=duration=\(seconds)",
-                    "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "aac", video,
-                ], log: "\(directory)/ffmpeg.log")
-            _ = try maker.finish(within: .seconds(60 + 20 * seconds))
+            try TestVideo.make(video, seconds: seconds)
             let step = VideoTranscoder(
                 tools: VideoTools.find(in: getenv("PATH").map { String(cString: $0) }), height: 480, quality: 23)
             let type = MediaType(kind: .video, mime: "video/mp4")
@@ -80,6 +73,20 @@ struct VideoConversion {
                 against: "ffmpeg with the same settings",
                 details: "\(Text.fixed(Double(seconds) / times.ours.median, 1)) times as fast as it plays")
         }
+    }
+}
+
+/// A video of 1920x1080 with sound and some noise, as a camera makes it.
+enum TestVideo {
+    static func make(_ path: String, seconds: Int, seed: Int = 1) throws {
+        let source = "testsrc2=size=1920x1080:rate=30:duration=\(seconds),noise=alls=8:all_seed=\(seed):allf=t"
+        let maker = try ChildProcess(
+            try Programs.find("ffmpeg"),
+            [
+                "-loglevel", "error", "-f", "lavfi", "-i", source, "-f", "lavfi", "-i", "sine=duration=\(seconds)",
+                "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "aac", path,
+            ], log: "\(path).log")
+        _ = try maker.finish(within: .seconds(60 + 20 * seconds))
     }
 }
 

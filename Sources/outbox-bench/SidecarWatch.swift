@@ -46,13 +46,23 @@ struct SidecarWatch: ~Copyable {
     ///
     /// - Throws: `Failure` if the sidecar shows a final state other than `done`.
     func isDone(_ name: String) throws -> Bool {
-        guard let json = TextFile.read("\(directory)/\(name)\(Self.suffix)") else { return false }
-        // Names of test files and URLs of the receiver cannot contain this text, and a JSON parser would take CPU
-        // time from the contenders.
-        guard let field = json.firstRange(of: "\"state\":") else { return false }
-        let state = json[field.upperBound...].drop { $0 != "\"" }.dropFirst().prefix { $0 != "\"" }
+        guard let json = TextFile.read("\(directory)/\(name)\(Self.suffix)"), let state = Self.state(in: json) else {
+            return false
+        }
         if ["failed", "cancelled", "rejected"].contains(state) { throw Failure("\(name) is not uploaded: \(json)") }
         return state == "done"
+    }
+
+    /// Returns the state in the sidecar of a file; nil without a sidecar.
+    func state(of name: String) -> String? {
+        TextFile.read("\(directory)/\(name)\(Self.suffix)").flatMap { Self.state(in: $0) }
+    }
+
+    private static func state(in json: String) -> String? {
+        // Names of test files and URLs of the receiver cannot contain this text, and a JSON parser would take CPU
+        // time from the contenders.
+        guard let field = json.firstRange(of: "\"state\":") else { return nil }
+        return String(json[field.upperBound...].drop { $0 != "\"" }.dropFirst().prefix { $0 != "\"" })
     }
 
     /// Waits until all these files are done.

@@ -7,7 +7,9 @@ import Testing
 /// One agent with files that have positions in every place that cameras, phones and programs use.
 @Suite(
     "Positions in real files", .agents,
-    .enabled(if: LocationFiles.canBeMade && MediaFiles.ffprobe != nil, "needs exiftool and ffmpeg"))
+    .enabled(
+        if: LocationFiles.canBeMade && MediaFiles.ffprobe != nil && LocationFiles.exiv2 != nil,
+        "needs exiftool, exiv2 and ffmpeg"))
 struct LocationTests {
     /// Makes files in a directory of their own.
     private func made(_ cases: [LocationCase]) async throws -> LocationFiles {

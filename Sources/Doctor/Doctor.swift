@@ -41,10 +41,11 @@ package struct Doctor: Sendable {
         async let machine = machineFindings(agent: agent.pid)
         async let service = serviceFindings(agent: agent.pid)
         async let pictures = pictureFindings()
+        async let dashboard = dashboardFindings(agent)
         let own = await configurationFindings() + (await credentialFindings(token))
         let all =
             own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
-            + (await pictures)
+            + (await pictures) + (await dashboard)
         return DoctorReport(all)
     }
 
@@ -145,6 +146,11 @@ package struct Doctor: Sendable {
         return await ServerProbe(
             configuration: configuration, environment: environment, token: token, version: version
         ).findings()
+    }
+
+    private func dashboardFindings(_ agent: AgentFacts) async -> [Finding] {
+        guard case .healthy = agent.answer else { return [] }
+        return await DashboardFacts.probe(stateDirectory: configuration.state, version: version)?.findings ?? []
     }
 
     private func serviceFindings(agent: Int32?) async -> [Finding] {

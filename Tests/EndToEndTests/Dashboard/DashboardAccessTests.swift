@@ -23,6 +23,8 @@ struct DashboardAccessTests {
         #expect(try await agent.command("status").standardOutput.contains("dashboard: \(browser.url)\n"))
         #expect(try await agent.command("status", "--json").standardOutput.contains(browser.secret))
         #expect(agent.log.contains(browser.url))
+        let doctor = try await agent.command("doctor").standardOutput
+        #expect(doctor.contains("\(browser.base) answers") && !doctor.contains(browser.secret), "\(doctor)")
         var status = stat()
         #expect(stat("\(agent.state)/dashboard-url", &status) == 0 && status.st_mode & 0o7777 == 0o600)
 

@@ -25,7 +25,7 @@ struct DropTests {
 
     @Test("arrive on the server; a taken name gets a number; directories are created")
     func arrival() async throws {
-        let (_, agent, browser) = try await pair()
+        let (server, agent, browser) = try await pair()
         let (file, key) = try picture(agent, size: 1_500_000)
         let (other, otherKey) = try picture(agent, size: 3000, seed: 8)
         let reply = try await browser.ask("POST", "/v1/drop?name=trip/day%201/beach.jpg", file: file)
@@ -34,7 +34,7 @@ struct DropTests {
         #expect(again.status == 201 && again.body.contains("beach (2).jpg"), "\(again)")
         #expect(try await agent.reached("trip/day 1/beach.jpg", .done).key == key)
         #expect(try await agent.reached("trip/day 1/beach (2).jpg", .done).key == otherKey)
-        #expect(isClean(agent))
+        #expect(server.store.arrivals[key] != nil && isClean(agent))
         let page = try await browser.ask("GET", "/v1/files?page=1&search=BEACH")
         #expect(page.body.contains("\"counts\":{\"done\":2},\"next\":\"1"), "\(page)")
         let history = try await browser.ask("GET", "/v1/history").body

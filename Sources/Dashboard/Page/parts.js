@@ -185,7 +185,7 @@ const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 
 function drawSpark() {
   const minutes = periods(lastHour.bytes, 60);
-  $("spark").hidden = minutes.filter(Boolean).length < 2;
+  $("spark").hidden = minutes.filter(Boolean).length < 5; // else little more than a line
   if (!$("spark").hidden) draw($("spark"), [minutes], { kind: "area", bare: true, height: 44 });
 }
 

@@ -79,10 +79,14 @@ def main():
             place = world.box / f"{number // 1000:03}" / f"{number:06}.jpg"
             place.parent.mkdir(exist_ok=True)
             place.touch()
+
+        def listed():
+            return sum(world.ask("GET", "/v1/files?limit=0")["counts"].values())
+
+        until("the agent lists the empty files", lambda: listed() >= files - 10, 1800)
         for number in range(10):
             world.drop(f"film-{number}.gif", b"GIF89a" + os.urandom(20 << 20))
-        until("the agent lists all files", lambda: sum(
-            world.ask("GET", "/v1/files?limit=0")["counts"].values()) >= files, 900)
+        until("the agent lists all files", lambda: listed() >= files)
         measure(world.address, files)
 
 

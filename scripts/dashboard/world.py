@@ -15,6 +15,9 @@ from browser import free_port, until
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(os.environ.get("OUTBOX_PROGRAMS") or ROOT / ".build/debug")
 
+# `with` statements end the programs then.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+
 
 class World:
     """Starts both programs; `settings` are lines of agent.toml by section. Use it in a `with` statement."""

@@ -5,8 +5,9 @@ import Testing
 @Suite struct DashboardFactsTests {
     @Test(
         arguments: [
-            (DashboardFacts.Answer.healthy, Finding.Level.ok, "answers"), (.status(401), .warning, "refuses the secret"),
-            (.status(503), .warning, "answers with 503"), (.failed("no route"), .warning, "no route"),
+            (DashboardFacts.Answer.healthy, Finding.Level.ok, "answers"),
+            (.status(401), .warning, "refuses the secret"), (.status(503), .warning, "answers with 503"),
+            (.failed("no route"), .warning, "no route"),
         ])
     func `a dashboard answers, or there is advice`(answer: DashboardFacts.Answer, level: Finding.Level, text: String)
         throws

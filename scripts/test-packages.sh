@@ -49,7 +49,7 @@ until_true() {
 expect() {
     local what=$1
     shift
-    "$@" || die "Not so: $what"
+    "$@" >>"$work/commands.log" || die "Not so: $what"
     good "$what"
 }
 not() { ! "$@"; }
@@ -60,6 +60,8 @@ within() {
     shift
     chroot --userspec="$user" "$root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8 "$@"
 }
+# begin ROOT USER VARIABLE=VALUE… COMMAND…: the same for a command in the background, whose process $! is then.
+begin() { exec chroot --userspec="$2" "$1" /usr/bin/env -i PATH=/usr/bin:/bin LANG=C.UTF-8 "${@:3}" </dev/null; }
 apt() { within root DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends "$@" </dev/null >>"$work/apt.log" 2>&1; }
 install_packages() {
     local folder=$1 name files=()
@@ -83,23 +85,24 @@ start_receiver() {
     install -d -m 711 "$root/run/credentials"
     install -m 400 -o "$(within root id -u "$user")" "$root/etc/outbox-receiver/tokens" "$root/run/credentials/tokens"
     # shellcheck disable=SC2016,SC2086 # systemd splits them too
-    within "$user" CREDENTIALS_DIRECTORY=/run/credentials ${command/'$OUTBOX_RECEIVER_OPTIONS'/$options} \
-        >"$work/receiver.out" 2>>"$work/receiver.log" </dev/null &
+    begin "$root" "$user" CREDENTIALS_DIRECTORY=/run/credentials ${command/'$OUTBOX_RECEIVER_OPTIONS'/$options} \
+        >"$work/receiver.out" 2>>"$work/receiver.log" &
     receiver=$!
     until_true "the receiver listens" grep -q 'listening on' "$work/receiver.out"
 }
 start_agent() {
     # shellcheck disable=SC2046 # systemd splits the command too
-    as_ann CREDENTIALS_DIRECTORY=/run/ann-credentials $(unit user/outbox.service ExecStart) >>"$work/agent.log" 2>&1 </dev/null &
+    begin "$root" ann HOME=/home/ann CREDENTIALS_DIRECTORY=/run/ann-credentials $(unit user/outbox.service ExecStart) \
+        >>"$work/agent.log" 2>\&1 &
     agent=$!
     until_true "the agent answers" as_ann curl --silent --fail --output /dev/null --noproxy '*' \
         --unix-socket /home/ann/.local/state/outbox/control.sock http://localhost/v1/health
 }
 stop() {
     kill "$1"
-    wait "$1" || true
+    wait "$1" 2>/dev/null || true
 }
-fragments_finished() { (($(sed -n 's/.*"finished":\([0-9]*\).*/\1/p' <<<"$(tr -d ' \n' <"$root/home/ann/Outbox/$1.outbox.json")") >= $2)); }
+fragments_finished() { ((10#0$(sed -n 's/.*"finished":\([0-9]*\).*/\1/p' <<<"$(tr -d ' \n' <"$root/home/ann/Outbox/$1.outbox.json")") >= $2)); }
 
 step "Pack, twice, and once with an older version"
 scripts/deb.sh "$work/new" >/dev/null
@@ -174,13 +177,13 @@ expect "a file arrives" as_ann outbox wait --timeout "${patience}s" /home/ann/Ou
 expect "the receiver has its bytes" cmp examples/sea.jpg "$root/var/lib/outbox-receiver/files/ann/sea.jpg"
 
 step "Upgrade during an upload"
-scripts/make-media.py avi "$work/waves.avi"
+scripts/make-media.py avi "$work/waves.avi" 200
 cp "$work/waves.avi" "$root/home/ann/Outbox/waves.avi"
 until_true "a part of the video is sent" fragments_finished waves.avi 8
 # What systemd does when the package restarts its services.
 install_packages new outbox outbox-receiver
 stop "$agent"
-expect "the upload is still under way" grep -q '"state": "uploading"' "$root/home/ann/Outbox/waves.avi.outbox.json"
+expect "the upload is still under way" not grep -q '"state": "done"' "$root/home/ann/Outbox/waves.avi.outbox.json"
 stop "$receiver"
 sed -i 's/512KiB/0/' "$root/home/ann/.config/outbox/agent.toml"
 start_receiver
@@ -220,21 +223,20 @@ mount --bind "$work/received" "$work/image/var/lib/outbox-receiver"
 mount --types tmpfs tmpfs "$work/image/tmp"
 mount --types proc proc "$work/image/proc"
 mount --rbind /dev "$work/image/dev"
-contained() { chroot --userspec="$1" "$work/image" /usr/bin/env -i PATH=/usr/bin:/bin "${@:2}"; }
 environment() { sed -n '/ AS agent/,/^FROM/s/^ENV //p' packaging/container/Containerfile; }
 command=$(sed -n '/ AS receiver/,$s/^ENTRYPOINT //p' packaging/container/Containerfile | tr -d '",]' | tr -d '[')
 : >"$work/receiver.out"
 # shellcheck disable=SC2086 # words of one line
-contained outbox-receiver OUTBOX_RECEIVER_TOKENS="secret ann" $command --listen "0.0.0.0:${address#*:}" \
-    >"$work/receiver.out" 2>>"$work/receiver.log" </dev/null &
+begin "$work/image" outbox-receiver OUTBOX_RECEIVER_TOKENS="secret ann" $command --listen "0.0.0.0:${address#*:}" \
+    >"$work/receiver.out" 2>>"$work/receiver.log" &
 receiver=$!
 until_true "the receiver listens" grep -q 'listening on' "$work/receiver.out"
 # shellcheck disable=SC2046 # words of one line
-contained ann $(environment) OUTBOX_REMOTE_URL="http://$address" OUTBOX_TOKEN=secret outbox run >>"$work/agent.log" 2>&1 </dev/null &
+begin "$work/image" ann $(environment) OUTBOX_REMOTE_URL="http://$address" OUTBOX_TOKEN=secret outbox run >>"$work/agent.log" 2>&1 &
 agent=$!
 cp examples/sea.jpg "$work/box/sea.jpg"
 # shellcheck disable=SC2046 # words of one line
-expect "a file arrives" contained ann $(environment) outbox wait --timeout "${patience}s" /outbox/sea.jpg
+expect "a file arrives" chroot --userspec=ann "$work/image" /usr/bin/env -i $(environment) /usr/bin/outbox wait --timeout "${patience}s" /outbox/sea.jpg
 expect "the receiver has its bytes" cmp examples/sea.jpg "$work/received/files/ann/sea.jpg"
 stop "$agent"
 stop "$receiver"

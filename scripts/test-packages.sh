@@ -93,7 +93,7 @@ start_receiver() {
 start_agent() {
     # shellcheck disable=SC2046 # systemd splits the command too
     begin "$root" ann HOME=/home/ann CREDENTIALS_DIRECTORY=/run/ann-credentials $(unit user/outbox.service ExecStart) \
-        >>"$work/agent.log" 2>\&1 &
+        >>"$work/agent.log" 2>&1 &
     agent=$!
     until_true "the agent answers" as_ann curl --silent --fail --output /dev/null --noproxy '*' \
         --unix-socket /home/ann/.local/state/outbox/control.sock http://localhost/v1/health

@@ -84,7 +84,7 @@ libraries() (
 
 # pack PACKAGE ROOT FIELD…: writes the control files and the package.
 pack() {
-    local package=$1 tree=$2 size compression=${DEB_COMPRESSION:-xz}
+    local package=$1 tree=$2 size level=6 compression=${DEB_COMPRESSION:-xz}
     shift 2
     size=$(du -sk --apparent-size "$tree" | cut -f1)
     mkdir -p "$tree/DEBIAN"
@@ -98,8 +98,9 @@ pack() {
     if [[ -d packaging/deb/$package ]]; then install -m 755 "packaging/deb/$package"/* "$tree/DEBIAN"; fi
     find "$tree" -exec touch --no-dereference --date="@$SOURCE_DATE_EPOCH" {} +
     # objcopy compressed the symbols already.
-    if [[ $package == *-dbgsym ]]; then compression=none; fi
-    dpkg-deb --root-owner-group -Z"$compression" --build "$tree" "$out/${package}_${version}_$architecture.deb" >/dev/null
+    if [[ $package == *-dbgsym ]]; then level=1; fi
+    dpkg-deb --root-owner-group -Z"$compression" -z"$level" --build "$tree" \
+        "$out/${package}_${version}_$architecture.deb" >/dev/null
 }
 
 # pack_symbols PACKAGE

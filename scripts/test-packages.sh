@@ -205,7 +205,7 @@ expect "outbox doctor finds the worker, and it measures a picture" grep -E 'libv
 
 step "Look for a stray configuration"
 within ann HOME=/home/ann sh -c 'cd /usr/share/doc/outbox/examples && cp agent.toml /home/ann && outbox config check' >/dev/null 2>"$work/stray.txt"
-expect "a file of root's in the working directory is warned of" grep -q 'belongs to root' "$work/stray.txt"
+expect "a file of root's in the working directory is warned of" grep -q 'belongs to the user root' "$work/stray.txt"
 within ann HOME=/home/ann sh -c 'cd /home/ann && outbox config check' >/dev/null 2>"$work/stray.txt"
 expect "the unchanged reference is warned of" grep -q 'unchanged reference' "$work/stray.txt"
 
@@ -235,6 +235,7 @@ until_true "the receiver listens" grep -q 'listening on' "$work/receiver.out"
 # shellcheck disable=SC2046 # words of one line
 begin "$work/image" ann $(environment) OUTBOX_REMOTE_URL="http://$address" OUTBOX_TOKEN=secret outbox run >>"$work/agent.log" 2>&1 &
 agent=$!
+until_true "the agent listens" test -S "$work/state/agent/control.sock"
 cp examples/sea.jpg "$work/box/sea.jpg"
 # shellcheck disable=SC2046 # words of one line
 expect "a file arrives" chroot --userspec=ann "$work/image" /usr/bin/env -i $(environment) /usr/bin/outbox wait --timeout "${patience}s" /outbox/sea.jpg

@@ -106,7 +106,7 @@ package struct ServiceInstaller {
         case .ours: status.installed = true
         case .foreign: status.problem = ServiceError.foreign(path: file.path).description
         }
-        let properties = "UnitFileState,ActiveState,SubState,MainPID,StatusText,NRestarts,Result"
+        let properties = "FragmentPath,UnitFileState,ActiveState,SubState,MainPID,StatusText,NRestarts,Result"
         guard let shown = runner.run(manager + ["show", file.name, "--property=" + properties]) else {
             status.problem = status.problem ?? "systemctl is not installed"
             return status

@@ -8,7 +8,7 @@ package struct ServiceStatus: Equatable, Sendable, Encodable {
     var path: String
     /// `user` or `system`.
     var scope: String
-    /// Whether the unit file exists and was written by `outbox service install`.
+    /// Whether the unit file exists, and was written by `outbox service install` or came with a package.
     var installed = false
     /// systemd's word: `enabled`, `disabled`, …; nil if systemd can't be asked.
     var enabled: String?
@@ -44,6 +44,11 @@ package struct ServiceStatus: Equatable, Sendable, Encodable {
         for line in properties.split(separator: "\n") {
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             if parts.count == 2, !parts[1].isEmpty { values[parts[0]] = String(parts[1]) }
+        }
+        // Without a unit of the user's own, the one of a package has the name.
+        if !installed, problem == nil, let fragment = values["FragmentPath"] {
+            path = fragment
+            installed = true
         }
         enabled = values["UnitFileState"]
         active = values["ActiveState"].map { state in

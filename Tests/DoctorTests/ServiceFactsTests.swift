@@ -100,6 +100,7 @@ struct ServiceFactsTests {
         try Scratch.write("ExecStart=/usr/bin/outbox run --config /c.toml\n", to: directory + "/camera.service")
         try Scratch.write("ExecStart=/usr/bin/outbox run --config /d.toml\n", to: directory + "/other.service")
         var places = ServiceFacts.Places(home: home.path, environment: [:])
+        places.user.removeAll { $0 == "/usr/lib/systemd/user" }
         places.system = []
 
         let installed = ServiceFacts(configurationFile: "/c.toml", places: places, agent: nil)
@@ -108,5 +109,34 @@ struct ServiceFactsTests {
         try Scratch.link("../camera.service", at: directory + "/default.target.wants/camera.service")
         let enabled = ServiceFacts(configurationFile: "/c.toml", places: places, agent: nil)
         #expect(enabled.units == [.init(name: "camera", scope: .user, isEnabled: true)])
+    }
+
+    @Test func `a package's units count if they are enabled, or if there is no other`() throws {
+        let root = try TemporaryDirectory()
+        var places = ServiceFacts.Places(home: root.path, environment: [:])
+        places.user = [root.path("own"), root.path("package")]
+        places.system = [root.path("system")]
+        places.packages = [root.path("package"), root.path("system")]
+        let unit = "ExecStart=/usr/bin/outbox run\n"
+        for directory in ["own/default.target.wants", "package", "system/multi-user.target.wants"] {
+            try Scratch.make(root.path(directory))
+        }
+        try Scratch.write(unit, to: root.path("package/outbox.service"))
+        try Scratch.write(unit, to: root.path("system/outbox@.service"))
+        func units() -> [ServiceFacts.Unit] {
+            ServiceFacts(configurationFile: nil, places: places, agent: nil).units
+        }
+        #expect(units() == [.init(name: "outbox", scope: .user, isEnabled: false)], "no instance, no service")
+
+        let user = ServiceFacts(configurationFile: nil, places: places, agent: nil).userName
+        let instance = root.path("system/multi-user.target.wants/outbox@\(user).service")
+        try Scratch.link("../outbox@.service", at: instance)
+        #expect(units() == [.init(name: "outbox@\(user)", scope: .system, isEnabled: true)])
+
+        try Scratch.link(root.path("package/outbox.service"), at: root.path("own/default.target.wants/outbox.service"))
+        #expect(units().first == .init(name: "outbox", scope: .user, isEnabled: true))
+
+        try Scratch.write("ExecStart=/usr/bin/outbox run --config /c.toml\n", to: root.path("own/outbox.service"))
+        #expect(units().count == 1, "the user's own unit of that name goes before the package's")
     }
 }

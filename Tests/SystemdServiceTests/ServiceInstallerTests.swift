@@ -178,6 +178,16 @@ struct ServiceInstallerTests {
         #expect(status.lines.contains { $0.contains("journalctl --user -u outbox") })
     }
 
+    @Test("without a unit of the user's own, the status is that of a package's unit")
+    func packaged() throws {
+        let fragment = "/usr/lib/systemd/user/outbox.service"
+        let shown = "FragmentPath=\(fragment)\nUnitFileState=enabled\nActiveState=active\nSubState=running\n"
+        systemctl.answers = ["show": CommandOutcome(status: 0, output: shown)]
+        let status = try installer.status()
+        #expect(status.isRunning && status.path == fragment)
+        #expect(throws: ServiceError.self, "the package removes its unit") { try installer.uninstall() }
+    }
+
     @Test(
         "a failed service shows the cause, also while waiting for a restart",
         arguments: [

@@ -3,16 +3,21 @@ import AgentSupport
 import Glibc
 
 extension ServiceFacts {
-    /// The directories of a user's services (man 5 systemd.unit, "Unit File Load Path").
+    /// The directories of services, the most important one first (man 5 systemd.unit, "Unit File Load Path").
     struct Places {
         var home: String
         var user: [String]
         var system = ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/lib/systemd/system"]
+        /// The directories of packages among these.
+        var packages = ["/usr/lib/systemd/user", "/lib/systemd/system"]
 
         init(home: String, environment: [String: String]) {
             self.home = home
             let own = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
-            user = [own + "/systemd/user", "/etc/systemd/user", home + "/.local/share/systemd/user"]
+            user = [
+                own + "/systemd/user", "/etc/systemd/user", home + "/.local/share/systemd/user",
+                "/usr/lib/systemd/user",
+            ]
         }
     }
 
@@ -24,26 +29,45 @@ extension ServiceFacts {
     ///   - agent: The running agent; nil if none runs.
     init(configurationFile file: String?, places: Places, agent: Int32?) {
         hasSystemd = ProcFile.exists("/run/systemd/system")
-        let found = places.user.map { (Scope.user, $0) } + places.system.map { (Scope.system, $0) }
-        units = found.flatMap { scope, directory in
-            Self.units(in: directory, scope: scope, home: places.home, configurationFile: file)
+        let userName = getpwuid(geteuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) } ?? ""
+        self.userName = userName
+        let found = [(Scope.user, places.user), (.system, places.system)].flatMap { scope, directories in
+            Self.units(in: directories, scope: scope, user: userName) {
+                $0.runs(configuration: file, home: places.home)
+            }
         }
+        // A package brings its units to every machine, also where another unit starts the agent.
+        let hasEnabled = found.contains { $0.unit.isEnabled }
+        units = found.filter { $0.unit.isEnabled || !hasEnabled || !places.packages.contains($0.directory) }.map(\.unit)
         isRunning = agent != nil
         runningUnit = agent.flatMap { ProcFile.text("/proc/\($0)/cgroup") }.flatMap(Self.unit(inCgroup:))
-        userName = getpwuid(geteuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) } ?? ""
         isLingering = userName.isEmpty ? nil : ProcFile.exists("/var/lib/systemd/linger/\(userName)")
     }
 
-    private static func units(in directory: String, scope: Scope, home: String, configurationFile: String?) -> [Unit] {
-        let names = ProcFile.names(in: directory)
-        let wants = names.filter { $0.hasSuffix(".wants") }
-        return names.filter { $0.hasSuffix(".service") }.sorted().compactMap { name in
-            guard let text = ProcFile.text("\(directory)/\(name)"),
-                UnitCommand(text).runs(configuration: configurationFile, home: home)
-            else { return nil }
-            let isEnabled = wants.contains { ProcFile.link("\(directory)/\($0)/\(name)") != nil }
-            return Unit(name: String(name.dropLast(".service".count)), scope: scope, isEnabled: isEnabled)
+    /// Returns the units in these directories, a name that several have only from the first. Of a template, only the
+    /// user's own instance counts, and only if it is enabled.
+    private static func units(
+        in directories: [String], scope: Scope, user: String, where isMeant: (UnitCommand) -> Bool
+    ) -> [(unit: Unit, directory: String)] {
+        let wanted = directories.flatMap { directory in
+            ProcFile.names(in: directory).filter { $0.hasSuffix(".wants") }
+                .flatMap { ProcFile.names(in: "\(directory)/\($0)") }
         }
+        var seen: Set<String> = []
+        var units: [(unit: Unit, directory: String)] = []
+        for directory in directories {
+            for file in ProcFile.names(in: directory).filter({ $0.hasSuffix(".service") }).sorted() {
+                guard seen.insert(file).inserted, let text = ProcFile.text("\(directory)/\(file)"),
+                    isMeant(UnitCommand(text))
+                else { continue }
+                let isTemplate = file.hasSuffix("@.service")
+                let name = String(file.dropLast(".service".count)) + (isTemplate ? user : "")
+                let isEnabled = wanted.contains(name + ".service")
+                guard isEnabled || !isTemplate else { continue }
+                units.append((Unit(name: name, scope: scope, isEnabled: isEnabled), directory))
+            }
+        }
+        return units
     }
 
     /// The unit of a process, from the last part of its control group: `0::/user.slice/…/outbox.service`.

@@ -248,13 +248,13 @@ umount --recursive "$work/image"
 step "Remove and purge"
 apt remove outbox outbox-receiver
 expect "the programs are gone" test ! -e "$root/usr/bin/outbox" -a ! -e "$root/usr/bin/outbox-receiver" -a ! -e "$root/usr/libexec/outbox"
-expect "outbox and state stay" test -e "$root/home/ann/Outbox/sea.jpg" -a -e "$root/home/ann/.local/state/outbox/ledger"
+expect "outbox and state stay" test -e "$root/home/ann/Outbox/sea.jpg" -a -e "$root/home/ann/.local/state/outbox/ledger.lmdb"
 expect "the receiver's settings stay" grep -q '^secret ann' "$root/etc/outbox-receiver/tokens"
 apt purge outbox outbox-receiver
 expect "the receiver's settings are gone" test ! -e "$root/etc/outbox-receiver"
 expect "its files and its user stay" within root id -u outbox-receiver
 expect "received files stay" test -e "$root/var/lib/outbox-receiver/files/ann/waves.avi"
-expect "outbox and state stay" test -e "$root/home/ann/Outbox/sea.jpg" -a -e "$root/home/ann/.local/state/outbox/ledger"
+expect "outbox and state stay" test -e "$root/home/ann/Outbox/sea.jpg" -a -e "$root/home/ann/.local/state/outbox/ledger.lmdb"
 rm -r "$root/var/lib/outbox-receiver"
 install_packages new outbox-receiver
 apt purge outbox-receiver

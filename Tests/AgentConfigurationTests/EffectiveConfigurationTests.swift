@@ -63,6 +63,14 @@ import Testing
         #expect(needRestart == ["outbox", "avatar_styles"])
     }
 
+    @Test func `after a reload the live keys are shown as in force, and no others`() throws {
+        let running = try load("")
+        let shown = running.withLiveSettings(of: try load("outbox = \"/b\"\nupload.files_in_flight = 9"))
+        #expect(line("upload.files_in_flight", in: shown)?.contains("= 9 ") == true)
+        #expect(line("outbox", in: shown) == line("outbox", in: running))
+        #expect(shown.lines().count == running.lines().count)
+    }
+
     @Test func `the socket moves to the runtime directory when its path would be too long`() throws {
         let short = try load("").configuration
         #expect(short.controlSocket(runtimeDirectory: "/run/user/1") == "/home/ann/.local/state/outbox/control.sock")

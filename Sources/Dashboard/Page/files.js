@@ -55,6 +55,7 @@ function matches(file) {
 export async function reload() {
   const load = (loading = {});
   changedMeanwhile = new Map();
+  cursor = null;
   try {
     const answer = await api.files(isNow() ? { limit: newest } : parameters());
     if (load !== loading) return;
@@ -161,7 +162,6 @@ export function choose(id) {
 }
 
 function restart() {
-  cursor = null;
   clearSelection();
   showFilters();
   const top = $("part-files").getBoundingClientRect().top + scrollY;
@@ -211,6 +211,11 @@ function makeRow() {
   const file = () => list.byId.get(row.dataset.id);
   row.querySelector(".name").onclick = () => openDetails(file());
   row.querySelector("input").onclick = (event) => pick(file(), event.target.checked, event.shiftKey);
+  row.onkeydown = (event) => {
+    if (event.target !== row || !["Enter", " "].includes(event.key)) return;
+    event.preventDefault(); // else Enter would press a button of the dialog too
+    if (event.key === "Enter") openDetails(file()); else pick(file(), !selected.has(file().id), event.shiftKey);
+  };
   return row;
 }
 
@@ -399,8 +404,12 @@ function fillDetails(file) {
   const why = words.reason(file);
   $("details-state").replaceChildren(badge, make("p", { class: why ? "why" : "muted" }, why || description.meaning));
   const offered = Object.keys(words.actions).filter((action) => action !== "submit" && words.actions[action].for(file));
-  $("details-actions").replaceChildren(...offered.map((action) =>
-    button(words.actions[action].icon, words.actions[action].word, () => perform(action, [shown]), { action })));
+  const holder = $("details-actions");
+  if (holder.dataset.offered !== offered.join()) { // else the focus would be lost
+    holder.dataset.offered = offered.join();
+    holder.replaceChildren(...offered.map((action) =>
+      button(words.actions[action].icon, words.actions[action].word, () => perform(action, [shown]), { action })));
+  }
   const date = (text) => (text ? new Date(text).toLocaleString("en-GB") : null);
   const facts = [
     ["Directory", directory || "the outbox itself"],

@@ -23,6 +23,7 @@ export class WindowedList {
     this.compare = compare;
     this.items = [...items].sort(compare);
     this.byId = new Map(items.map((item) => [item.id, item]));
+    this.anchor = null;
     for (const id of this.rows.keys()) this.stale.add(id);
     this.schedule();
   }

@@ -163,15 +163,16 @@ let lastHour = null; // lists with a number for each interval, the latest last
 
 export async function loadActivity() {
   lastHour = await api.history();
+  drawHour();
+}
+
+function drawHour() {
+  if (!lastHour) return;
   drawSpark();
   if (!$("part-activity").hidden) drawActivity();
 }
 
-addEventListener("resize", paced(200, async () => {
-  if (!lastHour) return;
-  drawSpark();
-  if (!$("part-activity").hidden) drawActivity();
-}));
+addEventListener("resize", paced(200, drawHour));
 
 /** Sums of the numbers in periods of some seconds. */
 function periods(numbers, seconds) {

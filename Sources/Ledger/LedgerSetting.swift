@@ -23,6 +23,7 @@ public enum LedgerSetting {
     public static let outbox = "outbox"
     /// Why the ledger was replaced. Kept until the first full scan of the outbox after that.
     public static let recovery = "recovery"
-    /// The value of `sidecars.directory` when sidecars at former places were last removed.
-    public static let sidecarRoot = "sidecars/root"
+    /// The places that may hold sidecars, separated by zero bytes: the values of `sidecars.directory` since the sidecars at
+    /// former places were last removed.
+    public static let sidecarPlaces = "sidecars/root"
 }

@@ -247,7 +247,7 @@ final class StepRunner {
     private func take(_ news: StraySearch.News, _ core: AgentCore) -> [AgentStep] {
         // After `leftFormerPlace` the former sidecars are gone. So the ledger stores the new place even while the agent ends.
         if case .found = news, isEnding() { return [] }
-        strays.mayLeaveFormerPlace = catchUp.isComplete
+        strays.mayLeaveFormerPlaces = catchUp.isComplete
         return strays.handle(news, core.strayWorld).map(AgentStep.init)
     }
 

@@ -18,8 +18,8 @@ final class StraySearch {
         case found(ArraySlice<StraySidecar>)
         /// These files have no sidecar, and are not handled yet.
         case bare(ArraySlice<RelativePath>)
-        /// The sidecars at the former place are removed.
-        case leftFormerPlace
+        /// The sidecars at former places are removed.
+        case leftFormerPlaces
     }
 
     /// What the owner must do next.
@@ -51,10 +51,10 @@ final class StraySearch {
     private let parts: Parts
     private let report: @Sendable (News) -> Void
     private var isSearching = false
-    /// Whether this run searched the former place of the sidecars.
-    private var hasLeftFormerPlace = false
-    /// Whether all sidecars stand at the present place, so that those at the former one may go.
-    var mayLeaveFormerPlace = false
+    /// Whether this run searched the former places of the sidecars.
+    private var hasLeftFormerPlaces = false
+    /// Whether all sidecars stand at the present place, so that those at former ones may go.
+    var mayLeaveFormerPlaces = false
 
     init(_ parts: Parts, report: @escaping @Sendable (News) -> Void) {
         self.parts = parts
@@ -91,7 +91,8 @@ final class StraySearch {
             let rest = paths.dropFirst(Self.mostAtOnce)
             if !rest.isEmpty { report(.bare(rest)) }
             return [.checkSidecars(Array(paths.prefix(Self.mostAtOnce)))]
-        case .leftFormerPlace: return [.write(presentPlace)]
+        case .leftFormerPlaces:
+            return [.write(Self.record(of: SidecarPlaces(only: parts.sidecars.separateRoot)))]
         }
     }
 
@@ -106,7 +107,8 @@ final class StraySearch {
             return steps
         }
         isSearching = false
-        return steps + (facts.isWholeOutbox ? leaveFormerPlace() : [])
+        if facts.isWholeOutbox { leaveFormerPlaces() }
+        return steps
     }
 
     /// Decides on strays. A file may have come or gone since the search found its sidecar.
@@ -138,33 +140,38 @@ final class StraySearch {
 
     // MARK: A changed `sidecars.directory`
 
-    private var presentPlace: LedgerWrite {
-        .setting(LedgerSetting.sidecarRoot, Array((parts.sidecars.separateRoot ?? "").utf8))
+    /// Returns the change of the ledger that must precede the first sidecar at the present place. Should the agent end
+    /// before it has removed those at former places, the next run knows all places, wherever its own sidecars are.
+    func recordOfPlaces() throws(LedgerError) -> LedgerWrite { Self.record(of: try places()) }
+
+    private func places() throws(LedgerError) -> SidecarPlaces {
+        SidecarPlaces(
+            stored: try parts.ledger.setting(LedgerSetting.sidecarPlaces), present: parts.sidecars.separateRoot)
     }
 
-    /// Removes the sidecars at an earlier `sidecars.directory`, once per run.
-    private func leaveFormerPlace() -> [Step] {
-        guard mayLeaveFormerPlace, !hasLeftFormerPlace else { return [] }
-        hasLeftFormerPlace = true
-        let stored = (try? parts.ledger.setting(LedgerSetting.sidecarRoot)).flatMap(\.self)
-        let present = parts.sidecars.separateRoot
-        let (outbox, root) = (parts.files.outbox, parts.files.root)
-        switch FormerSidecars(stored: stored, present: present) {
-        case .unchanged: return []
-        case .unrecorded: return [.write(presentPlace)]
-        case .besideFiles: clear(SidecarStore(beside: outbox), below: root, except: present ?? root)
-        case .tree(let former): clear(SidecarStore(mirror: former), below: former, except: present ?? root)
-        }
-        return []
+    private static func record(of places: SidecarPlaces) -> LedgerWrite {
+        .setting(LedgerSetting.sidecarPlaces, places.bytes)
     }
 
-    private func clear(_ store: SidecarStore, below root: String, except present: String) {
-        parts.reader.run { [logger = parts.logger, report] in
-            let count = SidecarSweep.all(below: root, except: present).count(where: store.remove)
-            logger.notice(
-                "sidecars.directory changed, so the agent removed the sidecars at the old place",
-                metadata: ["from": "\(root)", "to": "\(present)", "count": "\(count)"])
-            report(.leftFormerPlace)
+    /// Removes the sidecars at earlier values of `sidecars.directory`, once per run.
+    private func leaveFormerPlaces() {
+        guard mayLeaveFormerPlaces, !hasLeftFormerPlaces, let places = try? places() else { return }
+        hasLeftFormerPlaces = true
+        if places.former.isEmpty { return }
+        parts.reader.run { [parts, report] in
+            for former in places.former { Self.clear(former, parts) }
+            report(.leftFormerPlaces)
         }
+    }
+
+    private static func clear(_ former: String, _ parts: Parts) {
+        let (outbox, files) = (parts.files.outbox, parts.files.root)
+        let store = former.isEmpty ? SidecarStore(beside: outbox) : SidecarStore(mirror: former)
+        let root = former.isEmpty ? files : former
+        let present = parts.sidecars.separateRoot ?? files
+        let count = SidecarSweep.all(below: root, except: present).count(where: store.remove)
+        parts.logger.notice(
+            "sidecars.directory changed, so the agent removed the sidecars at the old place",
+            metadata: ["from": "\(root)", "to": "\(present)", "count": "\(count)"])
     }
 }

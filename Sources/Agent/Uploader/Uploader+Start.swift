@@ -28,7 +28,7 @@ extension Uploader {
         status.problems[.ledgerLost] = settings.recoveryNotice
         parts.pauseMark?.set(settings.isPaused)
         // Nothing may begin before everything is restored.
-        handle(.store(try restore(settings)))
+        handle(.store(try restore(settings) + [runner.strays.recordOfPlaces()]))
         // The machine reads the queue next: uploads that return to their owner must be in it.
         await parts.ledger.commit([])
         handle(.recogniseOutbox)

@@ -103,15 +103,21 @@ struct StraySearchTests {
         #expect(expired(late) == [])
     }
 
-    @Test("were written to the place in the ledger, which earlier versions do not name")
-    func formerPlace() {
-        #expect(FormerSidecars(stored: nil, present: nil) == .unrecorded)
-        #expect(FormerSidecars(stored: nil, present: "/b") == .besideFiles)
-        #expect(FormerSidecars(stored: [], present: nil) == .unchanged)
-        #expect(FormerSidecars(stored: [], present: "/b") == .besideFiles)
-        #expect(FormerSidecars(stored: Array("/a".utf8), present: nil) == .tree("/a"))
-        #expect(FormerSidecars(stored: Array("/a".utf8), present: "/b") == .tree("/a"))
-        #expect(FormerSidecars(stored: Array("/b".utf8), present: "/b") == .unchanged)
+    @Test("were written to the places in the ledger, which earlier versions do not name")
+    func formerPlaces() {
+        func former(_ stored: String?, _ present: String?) -> [String] {
+            SidecarPlaces(stored: stored.map { Array($0.utf8) }, present: present).former
+        }
+        #expect(former(nil, nil) == [])
+        #expect(former(nil, "/b") == [""])
+        #expect(former("", nil) == [])
+        #expect(former("", "/b") == [""])
+        #expect(former("/a", nil) == ["/a"])
+        #expect(former("/a", "/b") == ["/a"])
+        #expect(former("/b", "/b") == [])
+        #expect(former("\0/a\0/b", "/c") == ["", "/a", "/b"])
+        #expect(former("/b\0", "/b") == [""])
+        #expect(SidecarPlaces(stored: Array("/a\0/b".utf8), present: "/a").bytes == Array("/b\0/a".utf8))
     }
 }
 
@@ -137,7 +143,7 @@ struct StraySearchOnDiskTests {
                 sidecars: sidecars, files: files, rules: IntakeRules(mediaOnly: false, maxFileSize: 1, ignore: []),
                 ledger: ledger, reader: SerialThread(name: "reader"), logger: logger),
             report: { continuation.yield($0) })
-        search.mayLeaveFormerPlace = true
+        search.mayLeaveFormerPlaces = true
     }
 
     private func next() async throws -> StraySearch.News { try #require(await news.first { _ in true }) }
@@ -156,8 +162,7 @@ struct StraySearchOnDiskTests {
         search.begin(FixedFacts())
         #expect(search.handle(try await next(), FixedFacts()).count == 256)
         let rest = search.handle(try await next(), FixedFacts())
-        #expect(rest.count == 45, "44 strays, and the place of the sidecars for the ledger")
-        #expect(rest.last == .write(.setting(LedgerSetting.sidecarRoot, [])))
+        #expect(rest.count == 44)
         search.begin(FixedFacts())
         guard case .found(let again) = try await next() else {
             Issue.record("another search must have begun")
@@ -176,23 +181,46 @@ struct StraySearchOnDiskTests {
         #expect(!search.handle(try await next(), FixedFacts()).isEmpty)
     }
 
-    @Test("clears the former tree of sidecars, then stores the present place")
-    func formerPlace() async throws {
-        let former = place.path("former")
-        try FileManager.default.createDirectory(atPath: former, withIntermediateDirectories: true)
-        await ledger.commit([.setting(LedgerSetting.sidecarRoot, Array(former.utf8))])
-        search.mayLeaveFormerPlace = false
+    @Test("clears all former trees of sidecars, then stores the present place")
+    func formerPlaces() async throws {
+        let former = ["first", "second"].map { place.path($0) }
+        for root in former { try leaveSidecar(below: root) }
+        // The first run with another place ended before it could remove the sidecars at the first place, and so on.
+        await ledger.commit([.setting(LedgerSetting.sidecarPlaces, Array(former[0].utf8))])
+        await ledger.commit([
+            .setting(LedgerSetting.sidecarPlaces, places(in: ledger, present: former[1])?.bytes)
+        ])
+        await ledger.commit([try search.recordOfPlaces()])
+        search.mayLeaveFormerPlaces = false
         search.begin(FixedFacts())
         #expect(search.handle(try await next(), FixedFacts()) == [])
-        #expect(FileManager.default.fileExists(atPath: former), "sidecars may still be missing at the present place")
-        search.mayLeaveFormerPlace = true
+        #expect(former.allSatisfy(hasSidecar), "sidecars may still be missing at the present place")
+        search.mayLeaveFormerPlaces = true
         search.begin(FixedFacts())
         #expect(search.handle(try await next(), FixedFacts()) == [])
-        guard case .leftFormerPlace = try await next() else {
-            Issue.record("the former tree must have been searched")
+        guard case .leftFormerPlaces = try await next() else {
+            Issue.record("the former trees must have been searched")
             return
         }
-        let write = LedgerWrite.setting(LedgerSetting.sidecarRoot, [])
-        #expect(search.handle(.leftFormerPlace, FixedFacts()) == [.write(write)])
+        #expect(!former.contains(where: hasSidecar))
+        #expect(places(in: ledger, present: nil)?.former == former, "until the ledger knows that they are gone")
+        let write = LedgerWrite.setting(LedgerSetting.sidecarPlaces, [])
+        #expect(search.handle(.leftFormerPlaces, FixedFacts()) == [.write(write)])
     }
+
+    private func places(in ledger: Ledger, present: String?) -> SidecarPlaces? {
+        (try? ledger.setting(LedgerSetting.sidecarPlaces)).map { SidecarPlaces(stored: $0, present: present) }
+    }
+
+    private func leaveSidecar(below root: String) throws {
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        let text = "{\n  \"version\": 1,\n  \"path\": \"a.jpg\",\n  \"state\": \"done\"\n}\n"
+        try Data(text.utf8).write(to: sidecar(below: root))
+    }
+
+    private func hasSidecar(below root: String) -> Bool {
+        FileManager.default.fileExists(atPath: sidecar(below: root).path)
+    }
+
+    private func sidecar(below root: String) -> URL { URL(fileURLWithPath: root + "/a.jpg.outbox.json") }
 }

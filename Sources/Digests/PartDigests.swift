@@ -30,14 +30,24 @@ public final class PartDigestStore: Sendable {
         var sha256: Bool
     }
 
-    /// The largest number of parts in the store. Beyond it, the oldest contents leave.
+    /// The largest number of parts in the store. A full store takes no further contents: those in it are sent first.
     static let mostParts = 16_384
 
+    private struct Content {
+        var digests: [PartDigests]
+        /// The number of the newest content when this one was stored or last read.
+        var used: UInt64
+    }
+
     private struct State {
-        var digests: [ContentKey: [PartDigests]] = [:]
-        /// The keys in `digests`, oldest first, and some that are gone.
-        var order: [ContentKey] = []
+        var contents: [ContentKey: Content] = [:]
         var parts = 0
+        /// The number of the newest content.
+        var newest: UInt64 = 0
+        /// The highest number of a content that was sent and left.
+        var farthest: UInt64 = 0
+        /// `farthest` when contents were last searched for those that nobody sends.
+        var searched: UInt64 = 0
     }
 
     private let traits: RemoteTraits
@@ -69,20 +79,22 @@ public final class PartDigestStore: Sendable {
     /// Stores the digests of all parts of a content.
     public func store(_ digests: [PartDigests], of key: ContentKey) {
         state.withLock { state in
-            state.parts += digests.count - (state.digests.updateValue(digests, forKey: key)?.count ?? 0)
-            state.order.append(key)
-            if state.parts > Self.mostParts || state.order.count > 2 * Self.mostParts { Self.makeRoom(in: &state) }
+            state.parts -= state.contents.removeValue(forKey: key)?.digests.count ?? 0
+            if state.parts + digests.count > Self.mostParts { Self.dropUnsent(in: &state) }
+            guard state.parts + digests.count <= Self.mostParts else { return }
+            state.newest += 1
+            state.parts += digests.count
+            state.contents[key] = Content(digests: digests, used: state.newest)
         }
     }
 
-    private static func makeRoom(in state: inout State) {
-        var gone = 0
-        for key in state.order {
-            if state.parts <= mostParts / 2, state.order.count - gone <= mostParts { break }
-            state.parts -= state.digests.removeValue(forKey: key)?.count ?? 0
-            gone += 1
-        }
-        state.order.removeFirst(gone)
+    /// Drops the contents that later ones overtook. Most are never sent: the server had confirmed them before, or their
+    /// files were removed.
+    private static func dropUnsent(in state: inout State) {
+        guard state.farthest > state.searched else { return }
+        state.searched = state.farthest
+        state.contents = state.contents.filter { $0.value.used > state.farthest }
+        state.parts = state.contents.values.reduce(0) { $0 + $1.digests.count }
     }
 
     /// Returns the digests of one part; nil if they must be computed. An upload of an earlier run may have parts of another
@@ -90,7 +102,8 @@ public final class PartDigestStore: Sendable {
     public func digests(of key: ContentKey, _ plan: FragmentPlan, part: Int) -> PartDigests? {
         guard plan == traits.plan(for: plan.size) else { return nil }
         return state.withLock { state in
-            guard let digests = state.digests[key], digests.indices.contains(part) else { return nil }
+            guard let digests = state.contents[key]?.digests, digests.indices.contains(part) else { return nil }
+            state.contents[key]?.used = state.newest
             return digests[part]
         }
     }
@@ -98,8 +111,9 @@ public final class PartDigestStore: Sendable {
     /// Drops the digests of a content.
     public func remove(_ key: ContentKey) {
         state.withLock { state in
-            state.parts -= state.digests.removeValue(forKey: key)?.count ?? 0
-            if state.digests.isEmpty { state.order.removeAll(keepingCapacity: true) }
+            guard let content = state.contents.removeValue(forKey: key) else { return }
+            state.parts -= content.digests.count
+            state.farthest = max(state.farthest, content.used)
         }
     }
 }

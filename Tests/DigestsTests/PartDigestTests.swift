@@ -83,15 +83,43 @@ struct PartDigestTests {
         #expect(parts == nil)
     }
 
-    @Test("leave the store when it is full, oldest first")
+    @Test("stay in a full store until they are sent; meanwhile it takes no others")
     func bound() {
+        let store = full()
+        #expect(holds(1, store) && !holds(Self.most + 1, store))
+        store.remove(key(2))
+        add(Self.most + 2, to: store)
+        #expect(holds(1, store) && holds(Self.most + 2, store) && !holds(Self.most + 1, store))
+    }
+
+    @Test("that nobody sends leave a full store after later ones")
+    func unsent() {
+        let store = full()
+        // The first one is in use, and the second one is not.
+        #expect(holds(1, store))
+        store.remove(key(10))
+        add(Self.most + 2, to: store)
+        add(Self.most + 3, to: store)
+        #expect(holds(1, store) && holds(11, store) && holds(Self.most + 3, store))
+        #expect(!holds(2, store))
+    }
+
+    private static let most = UInt64(PartDigestStore.mostParts)
+
+    /// A store with as many contents as it takes, after an attempt to add one more.
+    private func full() -> PartDigestStore {
         let store = PartDigestStore(Self.traits, md5: false, sha256: true)
-        let plan = Self.traits.plan(for: 1)
-        let count = UInt64(PartDigestStore.mostParts) + 1
-        for number in 1...count {
-            store.store([PartDigests(sha256: [1])], of: ContentKey(high: number, low: 0))
-        }
-        #expect(store.digests(of: ContentKey(high: 1, low: 0), plan, part: 0) == nil)
-        #expect(store.digests(of: ContentKey(high: count, low: 0), plan, part: 0) != nil)
+        for number in 1...Self.most + 1 { add(number, to: store) }
+        return store
+    }
+
+    private func add(_ number: UInt64, to store: PartDigestStore) {
+        store.store([PartDigests(sha256: [1])], of: key(number))
+    }
+
+    private func key(_ number: UInt64) -> ContentKey { ContentKey(high: number, low: 0) }
+
+    private func holds(_ number: UInt64, _ store: PartDigestStore) -> Bool {
+        store.digests(of: key(number), Self.traits.plan(for: 1), part: 0) != nil
     }
 }

@@ -20,6 +20,9 @@ package struct AccessKeySearch: Sendable {
         case nowhere(String)
     }
 
+    /// Maximum size of a file with keys in bytes. The agent reads the file each second while it sends requests.
+    static let longestFile = 64 << 10
+
     private let place: Place
 
     /// Prepares a search.
@@ -82,7 +85,7 @@ package struct AccessKeySearch: Sendable {
     }
 
     private static func line(of file: String) throws(AccessKeyProblem) -> String {
-        let line = SharedCredentials.trimmed(try text(of: file).prefix { !$0.isNewline })
+        let line = try text(of: file).prefix { !$0.isNewline }.trimmed
         guard isLegal(line) else { throw AccessKeyProblem("the first line of \(file) is no key") }
         return line
     }
@@ -104,7 +107,8 @@ package struct AccessKeySearch: Sendable {
             let status = try FileStatus(path: path)
             guard status.kind == .regular else { throw AccessKeyProblem("\(path) is not a regular file") }
             let file = try SharedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
-            var bytes = [UInt8](repeating: 0, count: 1 << 20)
+            guard status.size <= longestFile else { throw AccessKeyProblem("\(path) is larger than 64 KiB") }
+            var bytes = [UInt8](repeating: 0, count: Int(status.size))
             let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
             return String(decoding: bytes.prefix(count), as: UTF8.self)
         } catch let problem as AccessKeyProblem {
@@ -129,23 +133,18 @@ struct SharedCredentials {
 
     init(_ text: String) {
         var profile: String?
-        for line in text.split(whereSeparator: \.isNewline).map(Self.trimmed) {
+        for line in text.split(whereSeparator: \.isNewline).map(\.trimmed) {
             if line.hasPrefix("#") || line.hasPrefix(";") { continue }
             if line.hasPrefix("["), line.hasSuffix("]") {
-                let name = Self.trimmed(line.dropFirst().dropLast())
+                let name = line.dropFirst().dropLast().trimmed
                 profile = name
                 profiles[name, default: [:]] = profiles[name] ?? [:]
             } else if let profile, let sign = line.firstIndex(of: "=") {
-                let name = Self.trimmed(line[..<sign]).lowercased()
-                profiles[profile]?[name] = Self.trimmed(line[line.index(after: sign)...])
+                let name = line[..<sign].trimmed.lowercased()
+                profiles[profile]?[name] = line[line.index(after: sign)...].trimmed
             }
         }
     }
 
     subscript(name: String) -> [String: String]? { profiles[name] }
-
-    static func trimmed(_ text: some StringProtocol) -> String {
-        let start = text.drop(while: \.isWhitespace)
-        return String(String(start).reversed().drop(while: \.isWhitespace).reversed())
-    }
 }

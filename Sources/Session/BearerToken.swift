@@ -7,7 +7,7 @@ package enum BearerToken {
     ///
     /// - Throws: `SessionError.notAToken`, whose message never contains any of the token.
     package static func parse(_ text: String) throws(SessionError) -> String {
-        let lines = text.split(whereSeparator: \.isNewline).map(trimmed).filter { !$0.isEmpty }
+        let lines = text.split(whereSeparator: \.isNewline).map(\.trimmed).filter { !$0.isEmpty }
         guard let token = lines.first else { throw .notAToken("it is empty; give the token on one line") }
         guard lines.count == 1 else { throw .notAToken("it has \(lines.count) lines; give the token on one line") }
         guard token.utf8.count <= longest else { throw .notAToken("it is longer than \(longest) bytes") }
@@ -23,9 +23,9 @@ package enum BearerToken {
     /// Returns the token on the first line of a file or an environment variable, without surrounding white space;
     /// `nil` if that line is not a token.
     static func firstLine(of text: String) -> String? { try? parse(String(text.prefix { !$0.isNewline })) }
+}
 
-    private static func trimmed(_ line: Substring) -> String {
-        let start = line.drop(while: \.isWhitespace)
-        return String(start.reversed().drop(while: \.isWhitespace).reversed())
-    }
+extension StringProtocol {
+    /// The text without the white space around it.
+    var trimmed: String { String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed()) }
 }

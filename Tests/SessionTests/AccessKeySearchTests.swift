@@ -77,6 +77,7 @@ struct AccessKeySearchTests {
     func problems() throws {
         let file = try credentialsFile()
         let odd = try write("bad\u{7}key", "odd")
+        let large = try write(String(repeating: "#", count: AccessKeySearch.longestFile + 1), "large")
         let table: [(Configuration.Remote, [String: String], String)] = [
             (remote(), [:], "neither AWS_ACCESS_KEY_ID nor HOME is set; set remote.access_key_file"),
             (remote(), ["HOME": "/nonexistent"], "/nonexistent/.aws/credentials can't be read"),
@@ -100,6 +101,7 @@ struct AccessKeySearchTests {
                 "holds characters that no key"
             ),
             (remote { $0.credentialsFile = place.path("") }, [:], "is not a regular file"),
+            (remote { $0.credentialsFile = large }, [:], "is larger than 64 KiB"),
         ]
         for (remote, environment, message) in table {
             let error = #expect(throws: AccessKeyProblem.self) {

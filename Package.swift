@@ -248,7 +248,7 @@ let package = Package(
         tests("AgentSupportTests", ["AgentSupport", "TestSupport", "UploadCore"]),
         tests(
             "AgentConfigurationTests",
-            ["AgentConfiguration", "AgentSupport", "PictureJobs", "TestSupport"]),
+            ["AgentConfiguration", "AgentSupport", "PictureJobs", "TestSupport", "UploadCore"]),
         tests(
             "SessionTests",
             ["AgentConfiguration", "LinuxSystem", "Remotes", "Session", "TestSupport", "Transport", "UploadCore"]),

@@ -175,7 +175,7 @@ extension Configuration {
         /// s3: the shared credentials file.
         package var credentialsFile: String?
         /// s3: the checksum sent with each part.
-        package var checksum = Checksum.md5
+        package var checksum = S3Checksum.md5
         /// s3: the storage class, sent as given.
         package var storageClass: String?
         /// s3: `x-amz-server-side-encryption`, sent as given.
@@ -200,11 +200,6 @@ extension Configuration {
         case always = "true"
         /// In the host name.
         case never = "false"
-    }
-
-    /// The checksum of S3 parts.
-    package enum Checksum: String, Sendable, CaseIterable {
-        case md5, crc64nvme, sha256, none
     }
 
     /// The profile picture.

@@ -73,7 +73,7 @@ extension S3Options {
             case .never: .virtualHost
             }
         self.key = key
-        checksum = Checksum(rawValue: settings.checksum.rawValue) ?? .md5
+        checksum = settings.checksum
         storageClass = settings.storageClass
         serverSideEncryption = settings.serverSideEncryption
         encryptionKeyID = settings.sseKMSKeyID

@@ -1,5 +1,6 @@
 import PictureJobs
 import Testing
+import UploadCore
 
 @testable import AgentConfiguration
 

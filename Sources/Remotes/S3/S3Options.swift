@@ -12,18 +12,6 @@ public struct S3Options: Hashable, Sendable {
         case virtualHost
     }
 
-    /// The checksum that the server compares, `remote.checksum`.
-    public enum Checksum: String, Hashable, Sendable, CaseIterable {
-        /// `Content-MD5`.
-        case md5
-        /// `x-amz-checksum-crc64nvme`.
-        case crc64nvme
-        /// `x-amz-checksum-sha256`.
-        case sha256
-        /// None. Over https the payload is not signed either, so that a file is read only once.
-        case none
-    }
-
     /// The server's URL, without the bucket.
     public var endpoint: String
     /// The bucket.
@@ -37,7 +25,7 @@ public struct S3Options: Hashable, Sendable {
     /// The template of object keys.
     public var key = S3KeyTemplate.standardTemplate
     /// The checksum of parts and objects.
-    public var checksum = Checksum.md5
+    public var checksum = S3Checksum.md5
     /// `x-amz-storage-class`; nil for the bucket's default.
     public var storageClass: String?
     /// `x-amz-server-side-encryption`; nil for the bucket's default.

@@ -147,7 +147,7 @@ extension S3Remote {
     }
 
     /// Returns the digests that a request with a body needs.
-    static func digests(for checksum: S3Options.Checksum, signed: Bool) -> BodyDigests.Wish {
+    static func digests(for checksum: S3Checksum, signed: Bool) -> BodyDigests.Wish {
         var wish: BodyDigests.Wish = signed ? .sha256 : []
         switch checksum {
         case .md5: wish.insert(.md5)

@@ -119,8 +119,8 @@ struct S3SmallContentTests: S3Steps {
         #expect(S3Object(HTTPReply(status: 200, headers: [.contentLength: "5"])) == nil)
     }
 
-    @Test("each checksum reaches the server, which checks it", arguments: S3Options.Checksum.allCases)
-    func checksums(checksum: S3Options.Checksum) async throws {
+    @Test("each checksum reaches the server, which checks it", arguments: S3Checksum.allCases)
+    func checksums(checksum: S3Checksum) async throws {
         let server = FakeS3Server { $0.checksum = checksum }
         try await put(try small(), server)
         let content = try large(server)

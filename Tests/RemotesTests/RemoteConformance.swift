@@ -12,7 +12,7 @@ protocol ConformanceServer: Sendable {
     func cutNextFragment(after bytes: Int)
     /// Makes the server forget every unfinished upload.
     func forgetEverything()
-    /// Makes the server unreachable: it was killed. A server that starts again has what it had.
+    /// Makes the server unreachable: it was killed. After a restart it has all uploads that it had before.
     func setDown(_ isDown: Bool)
     /// Makes the server refuse the credentials that the remote has.
     func expireCredentials()

@@ -11,6 +11,12 @@ import UploadCore
 struct TusRemoteTests: TusSteps {
     // MARK: Creation
 
+    @Test("the rest of a fragment follows also if the server drops all that arrived of the broken request")
+    func dropped() async throws {
+        let server = FakeTusServer { $0.losesInterruptedBytes = true }
+        try await RemoteConformance(server: server).continuesInTheMiddleOfAFragment()
+    }
+
     @Test("a creation states length and metadata; names that are not UTF-8 are written as in sidecars")
     func creation() async throws {
         let server = FakeTusServer()

@@ -138,19 +138,6 @@ final class S3Client: Sendable {
         return answer
     }
 
-    /// Sends a request for an object that exists.
-    ///
-    /// - Returns: whether the store refuses to overwrite the object; nil if the answer says neither.
-    func honoursCondition(_ call: Call, _ body: any BodySource) async -> Bool? {
-        if refusesConditions.load(ordering: .relaxed) { return false }
-        var conditional = call
-        conditional.headers[.ifNoneMatch] = "*"
-        conditional.onProgress = nil
-        guard (try? body.rewind()) != nil, let answer = try? await exchange(conditional) else { return nil }
-        if answer.meansExists { return true }
-        return answer.problem == nil ? false : nil
-    }
-
     // MARK: Objects
 
     /// What a HEAD says about a key.

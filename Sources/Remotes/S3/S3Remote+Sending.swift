@@ -23,25 +23,16 @@ extension S3Remote {
         let details =
             upload.details
             ?? UploadDescription(key: upload.key, plan: upload.plan, path: .root, type: upload.type, modified: nil)
-        let isFirstRequest = blindPuts.beginPut(of: upload.key)
         var call = S3Client.Call(operation: "PutObject", method: .put, key: key, headers: objectHeaders(details))
         try await attach(fragment.body, to: &call, known: knownDigests(of: fragment))
         call.onProgress = fragment.onProgress
         do throws(RemoteFailure) {
             if let answer = try await client.exchangeUnlessExists(call, looksFirst: claim == .new) {
-                let tag = try Self.tag(in: answer)
-                await testCondition(with: call, fragment.body)
-                return PartReceipt(tag: tag)
+                return PartReceipt(tag: try Self.tag(in: answer))
             }
         } catch {
-            blindPuts.putFailed()
             partDigests?.remove(upload.key)
             throw error
-        }
-        if isFirstRequest {
-            // The next registration finds out whether the object is this content.
-            blindPuts.wasInVain(upload.key)
-            throw .forgotten
         }
         // An earlier request stored the object and its reply was lost, or somebody else took the name.
         switch try await client.look(key) {
@@ -55,13 +46,6 @@ extension S3Remote {
             throw .busyUpload(FileError(code: "server_busy", message: message, retryable: true))
         case .hidden(let failure): throw failure
         }
-    }
-
-    /// Sends an object that was just stored again, once in a run, to find out whether the store honours `If-None-Match`. A
-    /// store that does not replaces the object by the same one.
-    private func testCondition(with call: S3Client.Call, _ body: any BodySource) async {
-        guard options.key.namesContent, blindPuts.beginTest(size: body.length) else { return }
-        blindPuts.endTest(isHonoured: await client.honoursCondition(call, body))
     }
 
     private func sendPart(_ fragment: OutgoingFragment, _ key: String) async throws(RemoteFailure) -> PartReceipt {

@@ -11,8 +11,7 @@ public import UploadCore
 ///
 /// No object is ever overwritten or deleted: keys are free when an upload begins, contents of one run never share a key,
 /// and requests that create an object carry `If-None-Match: *`. Some stores ignore this condition, so that another
-/// `HeadObject` precedes the completion of an upload. A store that honours it gets small contents without a question first,
-/// see ``BlindPuts``.
+/// `HeadObject` precedes the completion of an upload.
 public final class S3Remote: Remote {
     /// Maximum length of a key in bytes (AWS, "Naming Amazon S3 objects").
     private static let longestKey = 1024
@@ -40,7 +39,6 @@ public final class S3Remote: Remote {
     let client: S3Client
     let digester = BodyDigester()
     let claims = KeyClaims()
-    let blindPuts = BlindPuts()
     private let account: String
     var options: S3Options { client.options }
 
@@ -64,8 +62,8 @@ public final class S3Remote: Remote {
         self.account = account
     }
 
-    /// `HeadObject`, and `CreateMultipartUpload` for a content of several parts. No request for some small contents, see
-    /// ``BlindPuts``.
+    /// `HeadObject`, so that no content that the store has is sent, and `CreateMultipartUpload` for a content of several
+    /// parts.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
         var results: [Result<Registration, RemoteFailure>] = []
         for upload in uploads {
@@ -93,14 +91,7 @@ public final class S3Remote: Remote {
             }
             // The content that claimed the key is not in the store yet, and may never be: the object may be this one.
             let claim = claims.claim(key, for: upload.key)
-            if copy == 1, claim != .refused, options.key.namesContent, upload.plan.count <= 1,
-                blindPuts.skipsQuestion(about: upload.key, size: upload.plan.size)
-            {
-                return .registered(RemoteHandle(id: "", object: key), .asRecorded)
-            }
-            let presence = try await client.look(key)
-            blindPuts.answered(presence)
-            switch presence {
+            switch try await client.look(key) {
             case .exists(let object):
                 if object.isContent(upload.key, size: upload.plan.size, sha256: upload.sha256) {
                     claims.release(upload.key)
@@ -169,10 +160,7 @@ public final class S3Remote: Remote {
     public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
         for handle in handles {
             guard let key = handle.object else { continue }
-            if let content = claims.release(key: key) {
-                blindPuts.forget(content)
-                partDigests?.remove(content)
-            }
+            if let content = claims.release(key: key) { partDigests?.remove(content) }
             if handle.id.isEmpty { continue }
             let call = S3Client.Call(
                 operation: "AbortMultipartUpload", method: .delete, key: key, query: [("uploadId", handle.id)])

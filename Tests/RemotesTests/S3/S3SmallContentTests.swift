@@ -26,6 +26,22 @@ struct S3SmallContentTests: S3Steps {
         #expect(stored.headers["if-none-match"] == "*")
     }
 
+    @Test("a content that another agent stored is not sent, however many were missing before")
+    func known() async throws {
+        let server = FakeS3Server()
+        for number in 1...UInt64(6) { try await put(try small(number), server) }
+        let content = try small(7)
+        let other = server.another()
+        guard case .registered(let handle, _) = try await other.register([content.description])[0].get() else {
+            throw RemoteConformance.Unexpected("existing")
+        }
+        _ = try await other.send(content.fragment(0, id: handle))
+        guard case .existing = try await register(content, server) else {
+            throw RemoteConformance.Unexpected("registered anew")
+        }
+        #expect(server.log.count { $0 == "PutObject" } == 7)
+    }
+
     @Test(
         "a PUT whose tag proves nothing is compared by a HEAD",
         arguments: [.hidesTags, .oddTags] as [FakeS3Server.Quirks])

@@ -90,6 +90,23 @@ extension Remote {
     }
 }
 
+extension Array {
+    /// Asks about the elements one after the other.
+    func oneByOne<Answer>(
+        _ ask: (Element) async throws(RemoteFailure) -> Answer
+    ) async -> [Result<Answer, RemoteFailure>] {
+        var results: [Result<Answer, RemoteFailure>] = []
+        for element in self {
+            do throws(RemoteFailure) {
+                results.append(.success(try await ask(element)))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+}
+
 /// The description of a content for registration.
 public struct UploadDescription: Equatable, Sendable {
     /// MD5 of the content.

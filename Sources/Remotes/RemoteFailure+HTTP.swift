@@ -15,17 +15,36 @@ extension RemoteFailure {
         )
     }
 
+    /// A web page in place of the server's answer.
+    static func webPage(_ endpoint: String) -> RemoteFailure {
+        portal(endpoint, "a web page came instead of the server's answer")
+    }
+
+    /// The network wants a login (511, RFC 6585, section 6).
+    static func loginRequired(_ endpoint: String, _ retryAfter: Duration?) -> RemoteFailure {
+        portal(endpoint, "the network requires a login (511)", retryAfter: retryAfter)
+    }
+
+    /// No server of the protocol answers at `remote.url`, or a wrong one.
+    static func wrongURL(_ message: String, retryAfter: Duration? = nil) -> RemoteFailure {
+        .temporary(
+            FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+    }
+
     /// A refusal from a proxy or another web server in place of the upload server, so that the refusal says nothing
     /// about the file.
+    ///
+    /// - Parameter expected: the server that should have answered.
     static func foreign(
-        _ endpoint: String, _ reply: HTTPReply, _ retryAfter: Duration?, hidingToken: (String) -> String
+        _ endpoint: String, _ reply: HTTPReply, expected: String = "the upload server", hidingToken: (String) -> String
     ) -> RemoteFailure {
         let line = WebPage.firstLine(of: reply).map { " \"\(hidingToken($0).prefix(200))\"" } ?? ""
         let message =
-            "\(endpoint): another server answered \(reply.status)\(line), not the upload server; "
+            "\(endpoint): another server answered \(reply.status)\(line), not \(expected); "
             + "correct scheme, host, port and path in remote.url, or check the proxy"
         return .temporary(
-            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+            FileError(code: "bad_reply", message: message, retryable: true),
+            retryAfter: RetryAfter.duration(in: reply.headers), outlook: .lasting)
     }
 
     /// A redirect, which is never followed: the token would go to any host named in the reply.

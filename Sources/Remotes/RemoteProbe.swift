@@ -1,4 +1,5 @@
 public import Transport
+import UploadCore
 
 /// The requests with which `outbox doctor` and `outbox login` examine a server of one protocol. They change nothing on the
 /// server and contain no credentials; the sender adds these.
@@ -42,6 +43,22 @@ public struct RemoteExamination: Equatable, Sendable {
             self.message = message
             self.remedy = remedy
             self.isAboutCredentials = isAboutCredentials
+        }
+
+        /// Reports the failure that ended an examination.
+        ///
+        /// - Parameters:
+        ///   - remedy: what to do.
+        ///   - credentials: what to do if the server refuses the credentials.
+        init(_ failure: RemoteFailure, remedy: String? = nil, credentials: String) {
+            switch failure {
+            case .signedOut(let error):
+                self.init(.stop, error.message, remedy: credentials, isAboutCredentials: true)
+            case .temporary(let error, _, _), .busyUpload(let error, _), .outOfStep(let error), .permanent(let error):
+                self.init(.stop, error.message, remedy: remedy, isAboutCredentials: error.code == "access_denied")
+            case .forgotten, .source, .cancelled:
+                self.init(.stop, "the server gave no usable answer", remedy: remedy)
+            }
         }
     }
 

@@ -106,9 +106,7 @@ struct ReplyJudge {
         // The judgement of a 2xx depends on the body alone, so equal bytes mean the same again.
         if usual?.matches(reply.body) == true { return }
         guard let envelope = envelope(of: reply) else {
-            if WebPage.isBody(of: reply) {
-                throw RemoteFailure.portal(endpoint, "a web page came instead of the server's answer")
-            }
+            if WebPage.isBody(of: reply) { throw RemoteFailure.webPage(endpoint) }
             throw badReply("not the expected JSON")
         }
         switch envelope.code {
@@ -138,19 +136,17 @@ struct ReplyJudge {
         if status == 403, namesOneFile(reply) {
             return .permanent(FileError(code: "forbidden", message: message, retryable: false))
         }
-        let wrongURL = RemoteFailure.temporary(
-            FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+        let wrongURL = RemoteFailure.wrongURL(message, retryAfter: retryAfter)
         let meaning = Self.statuses[status]
         switch meaning {
         case .unknown where subject == .knownIDs: return .forgotten
         case .unknown: return wrongURL
         case .wrongMethod where subject == .noID: return wrongURL
         case .redirect: return .redirected(endpoint, reply, hidingToken: hidingToken)
-        case .loginRequired:
-            return .portal(endpoint, "the network requires a login (511)", retryAfter: retryAfter)
+        case .loginRequired: return .loginRequired(endpoint, retryAfter)
         case .wrongMethod, .refused:
             if envelope == nil, !WebPage.isBlank(reply) {
-                return .foreign(endpoint, reply, retryAfter, hidingToken: hidingToken)
+                return .foreign(endpoint, reply, hidingToken: hidingToken)
             }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
         default: return meaning.failure(message, retryAfter: retryAfter) ?? badReply("unexpected status \(status)")

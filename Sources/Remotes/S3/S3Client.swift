@@ -59,9 +59,7 @@ final class S3Client: Sendable {
         func document() throws(RemoteFailure) -> XMLElement {
             try accept()
             guard let root = XMLElement(reply.body), root.name.lowercased() != "html" else {
-                if WebPage.isBody(of: reply) {
-                    throw RemoteFailure.portal(judge.operation, "a web page came instead of the server's answer")
-                }
+                if WebPage.isBody(of: reply) { throw RemoteFailure.webPage(judge.operation) }
                 throw judge.badReply("not the expected XML")
             }
             return root

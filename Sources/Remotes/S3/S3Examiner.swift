@@ -32,7 +32,8 @@ public struct S3Examiner: RemoteExaminer {
         do throws(RemoteFailure) {
             try await examine(&examination)
         } catch {
-            examination.findings.append(Self.finding(error))
+            examination.findings.append(
+                .init(error, credentials: "Correct the access keys; see docs/remotes.md."))
         }
         return examination
     }
@@ -122,16 +123,5 @@ public struct S3Examiner: RemoteExaminer {
         }
         examination.date = answer.reply.headers.first(.date) ?? examination.date
         return answer
-    }
-
-    private static func finding(_ failure: RemoteFailure) -> RemoteExamination.Finding {
-        switch failure {
-        case .temporary(let error, _, _), .busyUpload(let error, _), .outOfStep(let error), .permanent(let error):
-            .init(.stop, error.message, isAboutCredentials: error.code == "access_denied")
-        case .signedOut(let error):
-            .init(
-                .stop, error.message, remedy: "Correct the access keys; see docs/remotes.md.", isAboutCredentials: true)
-        case .forgotten, .source, .cancelled: .init(.stop, "the examination was interrupted")
-        }
     }
 }

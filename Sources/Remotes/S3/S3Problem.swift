@@ -93,7 +93,7 @@ struct S3Judge: Sendable {
     /// - Parameter problem: see ``S3Problem``.
     func failure(_ problem: S3Problem, _ reply: HTTPReply) -> RemoteFailure {
         let retryAfter = RetryAfter.duration(in: reply.headers)
-        if problem.isForeign, problem.status < 500 { return foreign(problem.status, reply, retryAfter) }
+        if problem.isForeign, problem.status < 500 { return foreign(reply) }
         let said = [problem.code?.prefix(100), problem.message?.prefix(300)].compactMap(\.self)
             .map { mask.hide(in: String($0)) }
         let answer = said.isEmpty ? "\(problem.status)" : "\(problem.status) " + said.joined(separator: ": ")
@@ -138,8 +138,7 @@ struct S3Judge: Sendable {
         }
         let meaning = Self.statuses[problem.status]
         switch meaning {
-        case .loginRequired:
-            return .portal(operation, "the network requires a login (511)", retryAfter: retryAfter)
+        case .loginRequired: return .loginRequired(operation, retryAfter)
         case .redirect: return .portal(operation, "the server redirects (\(problem.status))")
         // S3 names what it misses (above). Without such a name, no file may fail for it.
         case .unknown, .wrongMethod: return wrongURL(answer, retryAfter)
@@ -197,22 +196,15 @@ struct S3Judge: Sendable {
     }
 
     private func wrongURL(_ answer: String, _ retryAfter: Duration?) -> RemoteFailure {
-        let message =
-            "\(operation): no S3 server at this address (the answer was \(answer)); check host, port and path of remote.url"
-        return .temporary(
-            FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+        .wrongURL(
+            "\(operation): no S3 server at this address (the answer was \(answer)); check host, port and path of remote.url",
+            retryAfter: retryAfter)
     }
 
     /// The reply of another server, which says nothing about the file.
-    private func foreign(_ status: Int, _ reply: HTTPReply, _ retryAfter: Duration?) -> RemoteFailure {
-        if status == 511 { return .portal(operation, "the network requires a login (511)", retryAfter: retryAfter) }
-        if (300...399).contains(status) { return .portal(operation, "the server redirects (\(status))") }
-        let line = WebPage.firstLine(of: reply).map { " \"\(mask.hide(in: $0).prefix(200))\"" } ?? ""
-        let message =
-            "\(operation): another server answered \(status)\(line), not S3; correct scheme, host, port and path in "
-            + "remote.url, or check the proxy"
-        return .temporary(
-            FileError(code: "bad_reply", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
+    private func foreign(_ reply: HTTPReply) -> RemoteFailure {
+        if (300...399).contains(reply.status) { return .portal(operation, "the server redirects (\(reply.status))") }
+        return .foreign(operation, reply, expected: "S3", hidingToken: mask.hide)
     }
 
     /// The permission that a request needs.

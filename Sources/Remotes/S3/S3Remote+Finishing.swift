@@ -7,39 +7,27 @@ extension S3Remote {
     /// `CompleteMultipartUpload`, then `HeadObject` to compare size and tag or metadata with what was sent. Sends nothing
     /// for a PutObject whose reply named the content's MD5.
     public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
-        var results: [Result<FinishOutcome, RemoteFailure>] = []
-        for upload in uploads {
-            do throws(RemoteFailure) {
-                let outcome = try await finish(upload)
-                if case .confirmed = outcome {
-                    claims.release(upload.key)
-                    partDigests?.remove(upload.key)
-                }
-                results.append(.success(outcome))
-            } catch {
-                results.append(.failure(error))
+        await uploads.oneByOne { upload throws(RemoteFailure) in
+            let outcome = try await finish(upload)
+            if case .confirmed = outcome {
+                claims.release(upload.key)
+                partDigests?.remove(upload.key)
             }
+            return outcome
         }
-        return results
     }
 
     /// `HeadObject`. The handle's id is the object's key.
     public func prove(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
-        var results: [Result<FinishOutcome, RemoteFailure>] = []
-        for upload in uploads {
-            do throws(RemoteFailure) {
-                let key = upload.handle.name
-                switch try await client.look(key, confirmsAbsence: true) {
-                case .exists(let object) where object.isContent(upload.key, size: upload.plan.size, sha256: nil):
-                    results.append(.success(.confirmed(finished(key))))
-                case .exists, .missing: throw .forgotten
-                case .hidden(let failure): throw failure
-                }
-            } catch {
-                results.append(.failure(error))
+        await uploads.oneByOne { upload throws(RemoteFailure) -> FinishOutcome in
+            let key = upload.handle.name
+            switch try await client.look(key, confirmsAbsence: true) {
+            case .exists(let object) where object.isContent(upload.key, size: upload.plan.size, sha256: nil):
+                return .confirmed(finished(key))
+            case .exists, .missing: throw .forgotten
+            case .hidden(let failure): throw failure
             }
         }
-        return results
     }
 
     private func finish(_ upload: RemoteUpload) async throws(RemoteFailure) -> FinishOutcome {

@@ -146,7 +146,7 @@ extension S3Remote {
     private static func tag(in answer: S3Client.Answer) throws(RemoteFailure) -> ETag {
         try answer.accept()
         guard WebPage.isBlank(answer.reply) || answer.reply.headers.contains(.eTag) else {
-            throw RemoteFailure.portal(answer.judge.operation, "a web page came instead of the server's answer")
+            throw RemoteFailure.webPage(answer.judge.operation)
         }
         return ETag(answer.reply.headers.first(.eTag) ?? "")
     }

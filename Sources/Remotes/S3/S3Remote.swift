@@ -65,16 +65,14 @@ public final class S3Remote: Remote {
     /// `HeadObject`, so that no content that the store has is sent, and `CreateMultipartUpload` for a content of several
     /// parts.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
-        var results: [Result<Registration, RemoteFailure>] = []
-        for upload in uploads {
+        await uploads.oneByOne { upload throws(RemoteFailure) in
             do throws(RemoteFailure) {
-                results.append(.success(try await register(upload)))
+                return try await register(upload)
             } catch {
                 claims.release(upload.key)
-                results.append(.failure(error))
+                throw error
             }
         }
-        return results
     }
 
     private func register(_ upload: UploadDescription) async throws(RemoteFailure) -> Registration {

@@ -40,8 +40,7 @@ public final class SigV4Authorizer: Authorizer {
             throw .signedOut(FileError(code: "signed_out", message: message, retryable: true))
         }
         guard let url = WebURL(request.url) else {
-            let message = "remote.url is no http or https URL"
-            throw .temporary(FileError(code: "wrong_url", message: message, retryable: true), outlook: .lasting)
+            throw .wrongURL("remote.url is no http or https URL")
         }
         let time = SigV4.Time(clock.now)
         let payload = payload ?? SigV4.unsignedPayload

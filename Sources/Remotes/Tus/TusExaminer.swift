@@ -34,7 +34,10 @@ public struct TusExaminer: RemoteExaminer {
             }
             findings.append(.init(.ok, try await tryUpload(offer), isAboutCredentials: true))
         } catch {
-            findings.append(Self.finding(about: error))
+            findings.append(
+                .init(
+                    error, remedy: "check remote.url, and see the server's log",
+                    credentials: "run `outbox login`, or set remote.token_file or OUTBOX_TOKEN"))
         }
         return RemoteExamination(findings: findings, date: clock.last)
     }
@@ -62,19 +65,6 @@ public struct TusExaminer: RemoteExaminer {
         guard let extensions = offer.extensions else { return "answers, and does not say what it offers" }
         let limit = offer.maximumSize.map { "; files of at most \($0) bytes" } ?? ""
         return "speaks tus \(TusRemote.version) and offers \(extensions.sorted().joined(separator: ", "))\(limit)"
-    }
-
-    private static func finding(about failure: RemoteFailure) -> RemoteExamination.Finding {
-        switch failure {
-        case .signedOut(let error):
-            .init(
-                .stop, error.message, remedy: "run `outbox login`, or set remote.token_file or OUTBOX_TOKEN",
-                isAboutCredentials: true)
-        case .temporary(let error, _, _), .outOfStep(let error), .busyUpload(let error, _), .permanent(let error):
-            .init(.stop, error.message, remedy: "check remote.url, and see the server's log")
-        case .forgotten, .source, .cancelled:
-            .init(.stop, "the server gave no usable answer", remedy: "check remote.url, and see the server's log")
-        }
     }
 }
 

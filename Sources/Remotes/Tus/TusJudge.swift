@@ -66,7 +66,7 @@ struct TusJudge {
         case .unknown: return noServer(status, said, retryAfter)
         case .wrongMethod where subject == .creation: return noServer(status, said, retryAfter)
         case .redirect: return .redirected(method, reply, hidingToken: mask.hide)
-        case .loginRequired: return .portal(method, "the network requires a login (511)", retryAfter: retryAfter)
+        case .loginRequired: return .loginRequired(method, retryAfter)
         case .wrongMethod, .refused:
             if !reply.isFromTus, WebPage.isBody(of: reply) { return foreign(reply) }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
@@ -77,12 +77,12 @@ struct TusJudge {
 
     /// A refusal from a proxy or another web server.
     func foreign(_ reply: HTTPReply) -> RemoteFailure {
-        .foreign(method, reply, RetryAfter.duration(in: reply.headers), hidingToken: mask.hide)
+        .foreign(method, reply, hidingToken: mask.hide)
     }
 
     /// A reply that breaks the protocol.
     func badReply(_ reply: HTTPReply, _ why: String) -> RemoteFailure {
-        if WebPage.isBody(of: reply) { return .portal(method, "a web page came instead of the server's answer") }
+        if WebPage.isBody(of: reply) { return .webPage(method) }
         return .temporary(FileError(code: "bad_reply", message: "\(method): bad reply: \(why)", retryable: true))
     }
 
@@ -92,30 +92,25 @@ struct TusJudge {
     }
 
     private func noServer(_ status: Int, _ said: String, _ retryAfter: Duration?) -> RemoteFailure {
-        wrongURL(
+        .wrongURL(
             "\(method): no tus server creates uploads at this address (the answer was \(status)\(said)); check host, port "
-                + "and path of remote.url, also the slash at its end", retryAfter)
+                + "and path of remote.url, also the slash at its end", retryAfter: retryAfter)
     }
 
     /// The server's versions do not include 1.0.0.
     func wrongVersion(_ reply: HTTPReply) -> RemoteFailure {
         let versions = reply.headers.value(of: "Tus-Version").map { mask.hide(in: $0).prefix(100) } ?? "none"
-        return wrongURL(
+        return .wrongURL(
             "\(method): the server speaks tus \(versions), and the agent \(TusRemote.version); update the server, or correct "
                 + "remote.url")
     }
 
     /// The address of an upload is at another scheme, host or port.
     func foreignPlace(_ place: String) -> RemoteFailure {
-        wrongURL(
+        .wrongURL(
             "\(method): the server names an upload at \(mask.hide(in: WebURL.withoutQuery(place)).prefix(200)), but files and "
                 + "credentials go to the scheme, host and port of remote.url only; correct remote.url, or have the server "
                 + "use its public address (tusd behind a proxy: -behind-proxy)")
-    }
-
-    private func wrongURL(_ message: String, _ retryAfter: Duration? = nil) -> RemoteFailure {
-        .temporary(
-            FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
     }
 }
 

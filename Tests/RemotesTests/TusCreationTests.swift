@@ -22,7 +22,7 @@ struct TusCreationTests: TusSteps {
         let handle = try await register(content, server)
         let receipt = try #require(try await server.remote.send(content.fragment(0, id: handle)))
         let upload = content.upload(handle, receipts: [0: receipt])
-        #expect(try await server.remote.resume(upload) == .asRecorded)
+        #expect(try await server.remote.resume(upload) == .unasked)
         guard case .confirmed(let object) = try #require(await server.remote.finish([upload]).first).get() else {
             throw RemoteConformance.Unexpected("not confirmed")
         }
@@ -79,20 +79,64 @@ struct TusCreationTests: TusSteps {
         #expect(server.requests("POST").last?.length == 0)
     }
 
-    @Test("after a lost reply the content is sent anew, which leaves a second copy, and the next creation is a request")
+    @Test("after a lost reply the content is registered without its bytes: the server keeps two copies at most")
     func lostReply() async throws {
         let server = server()
         let content = try content(size: 70_000)
         let handle = try await register(content, server)
         server.loseNextReply()
         #expect(await failureOfSend(content, handle, server) != nil)
-        #expect(try await server.remote.resume(content.upload(handle)) == .offset(0))
-        _ = try await register(try TestContent(2, size: 100), server)
+        #expect(try await server.remote.resume(content.upload(handle)) == .unasked)
+        let second = try await register(content, server)
+        #expect(second.id == FakeTusServer.url + "2")
         #expect(server.requests("POST").map(\.length) == [70_000, 0])
-        #expect(await failureOfSend(content, handle, server) == nil)
+        #expect(await failureOfSend(content, second, server) == nil)
         #expect(server.network.state.withLock { $0.uploads.values.count { $0.bytes == content.bytes } } == 2)
-        _ = try await register(try TestContent(3, size: 100), server)
-        #expect(server.requests("POST").count == 3)
+        #expect(try await register(try TestContent(3, size: 100), server).id == "")
+    }
+
+    @Test("of two registrations without a request, the first one asked what the server offers")
+    func signsOfLife() async throws {
+        let server = server()
+        let first = try await server.remote.register([try content(size: 100).description])[0].get()
+        #expect(first == .registered(RemoteHandle(id: ""), .asRecorded))
+        let second = try await server.remote.register([try TestContent(2, size: 100).description])[0].get()
+        #expect(second == .registered(RemoteHandle(id: ""), .unasked))
+    }
+
+    @Test(
+        "a server that refuses the body in other words gets an empty creation at once", arguments: [400, 413, 415, 501])
+    func refusedBody(status: Int) async throws {
+        let server = server()
+        server.plan("POST", status)
+        let content = try content(size: 70_000)
+        try await upload(content, server)
+        #expect(server.requests("POST").map(\.length) == [70_000, 0])
+        #expect(server.holds(content))
+        try await upload(try TestContent(2, size: 100), server)
+        #expect(server.requests("POST").last?.length == 0)
+    }
+
+    @Test("a server that refuses the file as well fails it, and gets the next file in one request")
+    func refusedFile() async throws {
+        let server = server()
+        server.plan("POST", 400)
+        server.plan("POST", 400)
+        let content = try content(size: 70_000)
+        let handle = try await register(content, server)
+        #expect(kind(await failureOfSend(content, handle, server)) == .permanent)
+        try await upload(try TestContent(2, size: 100), server)
+        #expect(server.requests("POST").last?.length == 100)
+    }
+
+    @Test("a creation without an offset in its reply is asked for, and the last one with a body")
+    func noOffset() async throws {
+        let server = server { $0.statesOffsetOfCreation = false }
+        let content = try content(size: 70_000)
+        try await upload(content, server)
+        #expect(methods(server) == ["OPTIONS", "POST", "HEAD"] && server.holds(content))
+        try await upload(try TestContent(2, size: 100), server)
+        #expect(server.requests("POST").last?.length == 0)
     }
 
     @Test("changed bytes never leave, and another server's URL is refused")

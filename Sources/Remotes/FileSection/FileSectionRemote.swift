@@ -58,7 +58,7 @@ public final class FileSectionRemote: Remote {
     }
 
     /// Sends no request: the protocol has no query for progress.
-    public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint { .asRecorded }
+    public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint { .unasked }
 
     /// `POST /fileSection/upload.do`.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {

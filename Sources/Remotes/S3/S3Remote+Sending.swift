@@ -156,7 +156,7 @@ extension S3Remote {
     /// `ListParts`: the store's list of parts is the truth. For a PutObject there is nothing to ask, and without the
     /// permission to list parts, the ledger must do: the completion finds out whether a part is missing.
     public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
-        guard let key = upload.handle.object, !upload.handle.id.isEmpty else { return .asRecorded }
+        guard let key = upload.handle.object, !upload.handle.id.isEmpty else { return .unasked }
         claims.claim(key, for: upload.key)
         do throws(RemoteFailure) {
             return .fragments(try await parts(of: upload).mapValues(\.text))

@@ -65,8 +65,8 @@ struct TusClient: Sendable {
     enum CreationOutcome {
         /// The server created the upload, and has so many bytes of it; nil if it does not say.
         case created(String, offset: UInt64?)
-        /// The server refuses such a body.
-        case tooLarge
+        /// The server refuses the upload, perhaps only because of the body.
+        case refused
     }
 
     /// `POST` with the whole content (extension `creation-with-upload`).
@@ -79,7 +79,12 @@ struct TusClient: Sendable {
         request.body = .stream(CheckedBody(fragment.body))
         request.onProgress = fragment.onProgress
         let reply = try await exchange(request, &judge)
-        if reply.status == 413 { return .tooLarge }
+        if reply.status == 413 { return .refused }
+        do throws(RemoteFailure) {
+            try judge.accept(reply)
+        } catch .permanent {
+            return .refused
+        }
         return .created(try place(in: reply, of: upload, judge), offset: reply.number("Upload-Offset"))
     }
 

@@ -13,7 +13,7 @@ public import UploadCore
 ///
 /// By default, creation carries no bytes of the file (extension `creation-with-upload`): if its reply were lost, the agent
 /// could not find the upload again, and the server would get a second copy of a small file. With `createsWithUpload`, the
-/// handle of a small content has no id, and `send` creates the upload.
+/// handle of a small content has no id, and `send` creates the upload. If this fails, the content is registered like others.
 public final class TusRemote: Remote {
     /// The version of the protocol.
     static let version = "1.0.0"
@@ -41,10 +41,10 @@ public final class TusRemote: Remote {
 
     /// Whether requests that create uploads carry small contents.
     private struct Creation {
-        /// The configuration wants it, and the server refused no such body.
+        /// The configuration wants it, and the server took each such body.
         var isAllowed: Bool
-        /// No creation failed since one succeeded. Registering without a request must not look like a sign of life.
-        var isProven = true
+        /// The contents whose creation was interrupted. The server may have a copy.
+        var interrupted: Set<ContentKey> = []
     }
 
     private typealias Discovery = Task<Result<TusOffer, RemoteFailure>, Never>
@@ -83,21 +83,16 @@ public final class TusRemote: Remote {
 
     /// `POST` to the configured URL for each upload, except for those that `send` creates.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
-        var results: [Result<Registration, RemoteFailure>] = []
-        for upload in uploads {
-            do throws(RemoteFailure) {
-                results.append(.success(.registered(RemoteHandle(id: try await register(upload)), .asRecorded)))
-            } catch {
-                results.append(.failure(error))
-            }
-        }
-        return results
+        await uploads.oneByOne { upload throws(RemoteFailure) in try await register(upload) }
     }
 
     /// `HEAD`. No request if the server already stated the full length, or for an upload that `send` creates.
     public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
-        if upload.isStatedComplete { return .asRecorded }
-        if upload.handle.id.isEmpty { return .offset(0) }
+        if upload.isStatedComplete { return .unasked }
+        if upload.handle.id.isEmpty {
+            creation.withLock { _ = $0.interrupted.insert(upload.key) }
+            return .unasked
+        }
         return .offset(try await client.offset(of: upload))
     }
 
@@ -127,17 +122,11 @@ public final class TusRemote: Remote {
 
     /// `HEAD` for an upload whose last acknowledgement was lost, or that an earlier run sent. Otherwise no request.
     public func finish(_ uploads: [RemoteUpload]) async -> [Result<FinishOutcome, RemoteFailure>] {
-        var results: [Result<FinishOutcome, RemoteFailure>] = []
-        for upload in uploads {
-            do throws(RemoteFailure) {
-                if !upload.isStatedComplete { try await checkIsComplete(upload) }
-                let place = upload.handle.id.isEmpty ? upload.createdPlace : upload.handle.id
-                results.append(.success(.confirmed(RemoteObject(id: place, url: nil))))
-            } catch {
-                results.append(.failure(error))
-            }
+        await uploads.oneByOne { upload throws(RemoteFailure) in
+            if !upload.isStatedComplete { try await checkIsComplete(upload) }
+            let place = upload.handle.id.isEmpty ? upload.createdPlace : upload.handle.id
+            return .confirmed(RemoteObject(id: place, url: nil))
         }
-        return results
     }
 
     /// `DELETE` for each upload, unless the server does not offer the extension `termination`.
@@ -148,7 +137,8 @@ public final class TusRemote: Remote {
 
     // MARK: Parts
 
-    private func register(_ upload: UploadDescription) async throws(RemoteFailure) -> String {
+    private func register(_ upload: UploadDescription) async throws(RemoteFailure) -> Registration {
+        let isFirst = discovery.withLock { $0 == nil }
         let offer = try await offer()
         if let most = offer.maximumSize, upload.plan.size > most {
             let message =
@@ -157,10 +147,13 @@ public final class TusRemote: Remote {
             throw .permanent(FileError(code: "refused", message: message, retryable: false))
         }
         let isSmall = (1...Self.largestCreation).contains(upload.plan.size) && upload.plan.count == 1
-        if isSmall, offer.createsWithUpload, creation.withLock({ $0.isAllowed && $0.isProven }) { return "" }
+        let mayWait = creation.withLock { $0.isAllowed && !$0.interrupted.contains(upload.key) }
+        if isSmall, offer.createsWithUpload, mayWait {
+            return .registered(RemoteHandle(id: ""), isFirst ? .asRecorded : .unasked)
+        }
         let place = try await client.create(upload)
-        creation.withLock { $0.isProven = true }
-        return place
+        creation.withLock { _ = $0.interrupted.remove(upload.key) }
+        return .registered(RemoteHandle(id: place), .asRecorded)
     }
 
     /// Creates an upload with its content, and sends what the server did not take.
@@ -170,18 +163,16 @@ public final class TusRemote: Remote {
         guard let details = fragment.upload.details else { throw .forgotten }
         var upload = fragment.upload
         var offset: UInt64? = 0
-        do throws(RemoteFailure) {
-            switch try await client.create(details, with: fragment) {
-            case .created(let place, let stated):
-                upload.handle.id = place
-                offset = stated
-            case .tooLarge:
-                creation.withLock { $0.isAllowed = false }
-                upload.handle.id = try await client.create(details)
-            }
-        } catch {
-            creation.withLock { $0.isProven = false }
-            throw error
+        switch try await client.create(details, with: fragment) {
+        case .created(let place, let stated):
+            upload.handle.id = place
+            offset = stated
+            // The question for the offset costs the request that the body saved.
+            if stated == nil { creation.withLock { $0.isAllowed = false } }
+        case .refused:
+            // A refusal of both requests is about the file, not about the body.
+            upload.handle.id = try await client.create(details)
+            creation.withLock { $0.isAllowed = false }
         }
         let start = if let offset { offset } else { try await client.offset(of: upload) }
         if start > upload.plan.size { throw .forgotten }

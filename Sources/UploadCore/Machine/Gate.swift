@@ -145,6 +145,14 @@ struct Gates: Equatable, Sendable {
         kinds[kind.rawValue].succeed()
     }
 
+    /// Records a call of this kind that sent no request, so it says nothing about the server. Such calls need not be held
+    /// back; if a request of this kind fails, the next pause is longer.
+    mutating func skip(_ kind: RequestKind, wasProbe: Bool, now: Now) {
+        guard wasProbe else { return }
+        server.abandonProbe(now: now)
+        kinds[kind.rawValue].openEarly()
+    }
+
     /// Opens the gates for other requests while a probe of this kind is still under way.
     mutating func openEarly(_ kind: RequestKind) {
         server.openEarly()

@@ -23,8 +23,11 @@ public struct DropContent: Equatable, Sendable {
 
 /// The server's statement of how much of an upload it has.
 public enum ResumePoint: Equatable, Sendable {
-    /// As in the ledger: the protocol can't ask for it (fileSection), or the upload has no parts on the server (S3).
+    /// As in the ledger.
     case asRecorded
+    /// No request was sent, so this says nothing about the server. After a registration: the request that sends the content
+    /// creates the upload (tus). Otherwise as in the ledger, and an upload without a name on the server is registered again.
+    case unasked
     /// The server has exactly this many bytes from the start. This overrides the ledger (tus, Upload-Offset).
     case offset(UInt64)
     /// The server has exactly these fragments, with these receipts. This overrides the ledger (S3, ListParts).

@@ -80,6 +80,7 @@ extension UploadMachine {
 
     /// Schedules the deletion of an upload on the server. The schedule survives restarts.
     mutating func remove(_ handle: RemoteHandle) {
+        if handle.knownName == nil { return }
         removals.append(handle)
         actions.append(.write(.removal(handle, scope)))
     }
@@ -124,9 +125,15 @@ extension UploadMachine {
 
     // MARK: Answers
 
-    mutating func errandDone(_ kind: RequestKind, _ id: RequestID, url: String? = nil) {
-        succeed(kind)
-        if let request = requests.removeValue(forKey: id) { end(request, .done(url: url)) }
+    mutating func errandDone(_ kind: RequestKind, _ id: RequestID, url: String? = nil, now: Now) {
+        guard let request = requests.removeValue(forKey: id) else { return succeed(kind) }
+        // Nothing is sent about an upload without an id.
+        if request.removals.isEmpty || request.removals.contains(where: { !$0.id.isEmpty }) {
+            succeed(kind)
+        } else {
+            gates.skip(kind, wasProbe: request.wasProbe, now: now)
+        }
+        end(request, .done(url: url))
     }
 
     mutating func errandFailed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {

@@ -19,12 +19,12 @@ extension UploadMachine {
 
     mutating func registered(_ id: RequestID, _ key: ContentKey, _ handle: RemoteHandle, _ point: ResumePoint, now: Now)
     {
-        succeed(.register)
+        if point != .unasked { succeed(.register) }
         if let error = Self.refusal(of: handle) {
             if answer(id, key, kind: .register) != nil { fail(key, error, now: now) }
             return
         }
-        guard answer(id, key, kind: .register) != nil, var upload = uploads[key] else {
+        guard let request = answer(id, key, kind: .register), var upload = uploads[key] else {
             // Nobody wants the upload any more, but the server allocated an id for it.
             if uploads[key]?.record.handle != handle { remove(handle) }
             return
@@ -33,8 +33,12 @@ extension UploadMachine {
         upload.record.handle = handle
         upload.mustResume = false
         upload.alone = false
-        upload.failures = 0
-        upload.timesOutOfStep = 0
+        if point == .unasked {
+            gates.skip(.register, wasProbe: request.wasProbe, now: now)
+        } else {
+            upload.failures = 0
+            upload.timesOutOfStep = 0
+        }
         (upload.stated, upload.farthest) = (0, 0)
         upload.forgetFragments()
         settle(point, in: &upload)
@@ -71,8 +75,16 @@ extension UploadMachine {
     }
 
     mutating func resumed(_ id: RequestID, _ key: ContentKey, _ point: ResumePoint, now: Now) {
-        succeed(.resume)
-        guard answer(id, key, kind: .resume) != nil, var upload = uploads[key] else { return }
+        if point != .unasked { succeed(.resume) }
+        guard let request = answer(id, key, kind: .resume), var upload = uploads[key] else { return }
+        if point == .unasked {
+            gates.skip(.resume, wasProbe: request.wasProbe, now: now)
+            // The request that should have created the upload was interrupted.
+            if !upload.isComplete, upload.record.handle?.knownName == nil {
+                startOver(key)
+                return rest(key, now: now)
+            }
+        }
         upload.mustResume = false
         let before = upload.acknowledgedBytes
         settle(point, in: &upload)
@@ -100,7 +112,7 @@ extension UploadMachine {
     private mutating func settle(_ point: ResumePoint, in upload: inout Upload) {
         let plan = upload.record.plan
         switch point {
-        case .asRecorded: return
+        case .asRecorded, .unasked: return
         case .offset(let bytes):
             let size = UInt64(plan.fragmentSize)
             upload.forgetFragments()
@@ -380,16 +392,9 @@ extension UploadMachine {
     /// Starts an upload over because the server no longer knows its id: at once the first time, later after a pause.
     private mutating func forgotten(_ key: ContentKey, request: Request, now: Now) {
         giveUpRequests(of: key, now: now)
-        guard var upload = uploads[key] else { return }
-        upload.record.handle = nil
-        if upload.isVerification { actions.append(.write(.forgetConfirmation(key, scope))) }
-        upload.endVerification()
-        upload.mustResume = false
-        upload.forgetFragments()
-        upload.timesForgotten += 1
-        uploads[key] = upload
-        actions.append(.write(.forgetFragments(key)))
-        actions.append(.write(.upload(upload.record)))
+        uploads[key]?.timesForgotten += 1
+        startOver(key)
+        guard let upload = uploads[key] else { return }
         if upload.timesForgotten == 1 {
             succeed(request.kind)
             return rest(key, now: now)
@@ -398,6 +403,19 @@ extension UploadMachine {
         let error = FileError(code: "forgotten", message: "the server forgot the upload a second time", retryable: true)
         holdBack(request, error, now: now)
         wait(key, error, pause: self.backoff.pause(afterFailures: upload.timesForgotten - 1), now: now)
+    }
+
+    /// Drops an upload's handle and progress, so that it is registered again.
+    private mutating func startOver(_ key: ContentKey) {
+        guard var upload = uploads[key] else { return }
+        upload.record.handle = nil
+        if upload.isVerification { actions.append(.write(.forgetConfirmation(key, scope))) }
+        upload.endVerification()
+        upload.mustResume = false
+        upload.forgetFragments()
+        uploads[key] = upload
+        actions.append(.write(.forgetFragments(key)))
+        actions.append(.write(.upload(upload.record)))
     }
 
     /// Handles a path whose bytes are unavailable. Another path with the same content may supply them.

@@ -267,13 +267,13 @@ public struct UploadMachine: Sendable {
         case .acknowledged(let id, let key, let fragment, let receipt, let took):
             acknowledged(id, key, fragment, receipt: receipt, took: took, now: now)
         case .finished(let id, let key, let outcome): finished(id, key, outcome, now: now)
-        case .removed(let id): errandDone(.remove, id)
+        case .removed(let id): errandDone(.remove, id, now: now)
         case .failed(let id, let key, let failure): failed(id, key, failure, now: now)
         case .gather(let source, let keys): gather(source, keys)
         case .commit(let commit, let forgotten): self.commit(commit, forgotten: forgotten, now: now)
         case .withdrawCommit(let source): withdrawCommit(source, now: now)
         case .retryCommit(let source): retryCommit(source, now: now)
-        case .committed(let id, let url): errandDone(.commit, id, url: url)
+        case .committed(let id, let url): errandDone(.commit, id, url: url, now: now)
         case .removalFailed(let id, let failure), .commitFailed(let id, let failure):
             errandFailed(id, failure, now: now)
         case .discard(let handles): discard(handles)

@@ -39,6 +39,7 @@ enum Reply: Equatable, Sendable {
     case success
     case registered(String, ResumePoint)
     case existing
+    case unasked
     case offset(UInt64)
     case fragments([Int: String])
     case receipt(String)
@@ -65,10 +66,12 @@ enum Reply: Equatable, Sendable {
         switch (self, request.kind) {
         case (.failure(let failure), _): return .failed(id, key, failure)
         case (.registered(let name, let point), .register): return .registered(id, key, RemoteHandle(id: name), point)
+        case (.unasked, .register): return .registered(id, key, RemoteHandle(id: ""), .unasked)
         case (.existing, .register): return .existing(id, key, RemoteObject(id: "old-\(key.high)", url: nil))
         case (_, .register): return .registered(id, key, RemoteHandle(id: "\(key.high)-\(id)"), .asRecorded)
         case (.offset(let bytes), .resume): return .resumed(id, key, .offset(bytes))
         case (.fragments(let receipts), .resume): return .resumed(id, key, .fragments(receipts))
+        case (.unasked, .resume): return .resumed(id, key, .unasked)
         case (_, .resume): return .resumed(id, key, .asRecorded)
         case (.receipt(let receipt), .send):
             return .acknowledged(id, key, fragment: request.fragment, receipt: receipt, took: .seconds(1))

@@ -62,6 +62,46 @@ struct ProtocolTests {
         #expect(bench.underWay.first?.skip == 0)
     }
 
+    @Test("a registration without a request is no sign of life")
+    func registeredUnasked() throws {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register, .unasked)
+        bench.answer(.send, .failure(.busy))
+        #expect(bench.trouble.count == 1)
+        bench.tell(.leave("a", content(1).key), .join("b", content(2), paused: false))
+        bench.pass(.seconds(1))
+        bench.answer(.register, .unasked)
+        #expect(bench.trouble.count == 1)
+        // Only the request with the bytes shows whether the server is back.
+        bench.answer(.send)
+        #expect(bench.trouble.count == 2)
+    }
+
+    @Test("an upload whose creation was interrupted is registered again, which is no sign of life either")
+    func resumedUnasked() throws {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register, .unasked)
+        bench.answer(.send, .failure(.busy))
+        bench.pass(.seconds(1))
+        bench.answer(.resume, .unasked)
+        #expect(bench.trouble.count == 1)
+        #expect(bench.kinds == [.register])
+        #expect(bench.ledger.uploads[content(1).key]?.handle == nil)
+        bench.run()
+        #expect(bench.outcomes["a"] != nil)
+    }
+
+    @Test("what was never sent needs no removal")
+    func removedUnasked() {
+        var bench = Bench(.tus)
+        bench.tell(.join("a", content(1), paused: false))
+        bench.answer(.register, .unasked)
+        bench.tell(.leave("a", content(1).key))
+        #expect(bench.underWay.isEmpty && bench.ledger.removals.isEmpty)
+    }
+
     @Test("an upload out of step asks where it stands: at once, then with growing pauses until bytes arrive")
     func outOfStep() throws {
         var bench = Bench(.tus)

@@ -133,7 +133,7 @@ extension MachineEvent {
     func forgets(_ key: ContentKey) -> Bool {
         switch self {
         case .failed(_, key, .forgotten), .finished(_, key, .failed), .resumed(_, key, .offset),
-            .resumed(_, key, .fragments), .registered(_, key, _, .offset):
+            .resumed(_, key, .fragments), .resumed(_, key, .unasked), .registered(_, key, _, .offset):
             true
         default: false
         }

@@ -49,7 +49,7 @@ extension UploadMachine {
         case .registering, .ready: upcoming[isSmall: upload.isSmall] += change
         case .unregistered:
             waitingCount += change
-            // The upload may have been one that `shrinkAbove` was raised for.
+            // `shrinkAbove` may have been raised for this upload.
             if change < 0 { shrinkAbove = max(window + slack, shrinkAbove + change) }
         default: break
         }

@@ -7,13 +7,10 @@ enum LocalServer {
         let (keys, bucket) = ((id: "outbox", secret: "benchmark"), "bucket")
         let root = try Workplace.makeDirectory("\(directory)/s3")
         try Workplace.makeDirectory("\(root)/\(bucket)")
-        let port = try Loopback.freePort()
         // Ignore the user's configuration.
-        let server = try ChildProcess(
-            try Programs.find("rclone"),
-            ["serve", "s3", "--addr", "0.0.0.0:\(port)", "--auth-key", "\(keys.id),\(keys.secret)", root],
-            log: "\(directory)/server.log", environment: ["RCLONE_CONFIG": "/dev/null"])
-        try Loopback.waitUntilOpen(port, served: server)
+        let (server, port) = try start("rclone", in: directory, environment: ["RCLONE_CONFIG": "/dev/null"]) {
+            ["serve", "s3", "--addr", "0.0.0.0:\($0)", "--auth-key", "\(keys.id),\(keys.secret)", root]
+        }
         let table = "protocol = \"s3\"\nurl = \"http://\(address):\(port)\"\nbucket = \"\(bucket)\""
         return (
             server,
@@ -25,14 +22,24 @@ enum LocalServer {
     /// Starts the tus server of the package `resumable-upload`.
     static func tus(in directory: String, at address: String) throws -> (ChildProcess, Installation.Remote) {
         let files = try Workplace.makeDirectory("\(directory)/tus")
+        let (server, port) = try start("resumable-upload", in: directory) {
+            [
+                "serve", "--host", "0.0.0.0", "--port", "\($0)", "--upload-dir", files, "--db-path",
+                "\(directory)/tus.db", "--log-level", "WARNING",
+            ]
+        }
+        return (server, Installation.Remote(table: "protocol = \"tus\"\nurl = \"http://\(address):\(port)/files\""))
+    }
+
+    /// Starts a server at a free port, and waits until it listens.
+    private static func start(
+        _ program: String, in directory: String, environment: [String: String] = [:],
+        _ arguments: (_ port: UInt16) -> [String]
+    ) throws -> (ChildProcess, UInt16) {
         let port = try Loopback.freePort()
         let server = try ChildProcess(
-            try Programs.find("resumable-upload"),
-            [
-                "serve", "--host", "0.0.0.0", "--port", "\(port)", "--upload-dir", files, "--db-path",
-                "\(directory)/tus.db", "--log-level", "WARNING",
-            ], log: "\(directory)/server.log")
+            try Programs.find(program), arguments(port), log: "\(directory)/server.log", environment: environment)
         try Loopback.waitUntilOpen(port, served: server)
-        return (server, Installation.Remote(table: "protocol = \"tus\"\nurl = \"http://\(address):\(port)/files\""))
+        return (server, port)
     }
 }

@@ -92,6 +92,7 @@ def posts():
         page.click("nav a[href='#posts']")
         expect(page, "#posts", "open the post")
         expect(page, "#posts", "Submit")
+        expect(page, "#subline", "3 files in drafts")
         page.run("document.querySelectorAll('.post details')[1].open = true")
         thumbnails(page, 2)
         take(page, "posts")

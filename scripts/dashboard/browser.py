@@ -98,7 +98,8 @@ class Browser:
         return self.ask("POST", "/element", using="css selector", value=selector)[ELEMENT]
 
     def click(self, selector):
-        self.ask("POST", f"/element/{self.find(selector)}/click")
+        """Clicks an element as soon as it can be clicked: the page may be about to show or replace it."""
+        until(f"{selector} can be clicked", lambda: self.ask("POST", f"/element/{self.find(selector)}/click") or True)
 
     def type(self, selector, text):
         """Types into a field; a path into a field for files chooses the file."""

@@ -34,7 +34,8 @@ public final class Receiver: Sendable {
     ) throws(StartFailure) {
         self.configuration = configuration
         self.logger = logger
-        tokens = try Tokens(text: configuration.tokens, path: configuration.tokenFile, logger: logger)
+        let tokens = try Tokens(text: configuration.tokens, path: configuration.tokenFile, logger: logger)
+        self.tokens = tokens
         guard tokens.areNeeded || configuration.listen.isLoopback else {
             throw .configuration(
                 "without tokens the receiver listens on loopback addresses only, not on \(configuration.listen.host); "
@@ -44,7 +45,8 @@ public final class Receiver: Sendable {
             path: configuration.root,
             limits: Store.Limits(
                 freeSpaceFloor: configuration.freeSpaceFloor, maximumFileSize: configuration.maximumFileSize,
-                maximumOpenUploads: configuration.maximumOpenUploads, quota: configuration.quota),
+                maximumOpenUploads: configuration.maximumOpenUploads, quota: configuration.quota,
+                ownQuotas: { tokens.quotas }),
             synchronizes: configuration.synchronizes, logger: logger,
             now: now ?? { Int64(time(nil)) })
         store.expire()

@@ -6,7 +6,7 @@ public struct ReceiverConfiguration: Sendable {
     var listen: ListenAddress
     /// The prefix of URLs. Nil: the listen address, or the `Host` of the request if that address is 0.0.0.0 or ::.
     public var publicURL: String?
-    /// Entries `token user`, separated by line breaks or commas.
+    /// Entries `token user` or `token user quota=50GiB`, separated by line breaks or commas.
     public var tokens: String?
     /// A file with such entries; `#` begins a comment. Reloaded when the file changes.
     public var tokenFile: String?
@@ -16,7 +16,8 @@ public struct ReceiverConfiguration: Sendable {
     public var maximumFileSize: Int64 = 64 << 30
     /// The most unfinished uploads per user.
     public var maximumOpenUploads = 10_000
-    /// The most bytes of finished and unfinished files per user; nil: no limit.
+    /// The most bytes of finished and unfinished files per user; nil: no limit. A quota in a user's entry replaces this
+    /// one for that user.
     public var quota: Int64?
     /// The path of `outbox-media`, which draws small versions of pictures; nil: no small versions.
     public var mediaWorker: String?

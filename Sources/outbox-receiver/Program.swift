@@ -51,7 +51,7 @@ struct ReceiverCommand: AsyncParsableCommand {
 
     @Option(
         help:
-            "A file with lines \"token user\", reloaded when it changes. Required unless --listen is a loopback address."
+            "A file with lines \"token user\" or \"token user quota=50GiB\", reloaded when it changes. Required unless --listen is a loopback address."
     )
     var tokenFile: String?
 
@@ -67,7 +67,10 @@ struct ReceiverCommand: AsyncParsableCommand {
     @Option(help: "The largest file to accept.")
     var maxFileSize: ByteCount = ByteCount(64 << 30)
 
-    @Option(help: "The most that one user may store, including unfinished uploads (default: no limit).")
+    @Option(
+        help:
+            "The most that one user may store, including unfinished uploads (default: no limit). A quota in the token file replaces it for that user."
+    )
     var quota: ByteCount?
 
     @Option(

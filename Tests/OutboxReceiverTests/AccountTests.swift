@@ -38,6 +38,43 @@ import Testing
         }
     }
 
+    /// Returns the status of an announcement of `size` bytes.
+    private static func status(_ server: TestServer, _ token: String, _ size: Int) throws -> Int {
+        let file: [String: Any] = ["fileName": "a.jpg", "totalSize": size, "md5": TestServer.md5(Data([1]))]
+        return try server.post("/fileSection/preLoad.do", ["files": [file]], token: token).status
+    }
+
+    @Test func aQuotaInALineAppliesToItsUserAlone() async throws {
+        let tokens = "a alice quota=1KiB, b bob, c carol quota=1, c2 carol quota=none, d dave quota=2KiB, d2 dave"
+        try await TestServer.run(configure: { ($0.tokens, $0.quota) = (tokens, 600) }) { server in
+            let sizes = [("a", 1000), ("a", 100), ("b", 601), ("b", 600), ("c", 1 << 20), ("d2", 2048), ("d", 1)]
+            let statuses = try sizes.map { try Self.status(server, $0, $1) }
+            #expect(statuses == [200, 507, 507, 200, 200, 200, 507])
+        }
+    }
+
+    @Test(arguments: ["quota=", "quota=50GB", "quota=-1", "50GiB", "quota=99999999999TiB", "quota=1 more"])
+    func aQuotaThatCannotBeReadIsNamedWithItsLine(word: String) {
+        let error = #expect(throws: StartFailure.self) {
+            try Tokens(text: "# family\na alice\n\nsecret bob \(word)", path: nil, logger: Logger(label: "test"))
+        }
+        #expect(error?.description.contains("line 4") == true)
+        #expect(error?.description.contains("secret") == false)
+    }
+
+    @Test func aTokenFileWithABadQuotaKeepsTheFormerTokens() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "tokens-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("a alice quota=5KiB\n".utf8).write(to: URL(filePath: path))
+        let tokens = try Tokens(text: nil, path: path, logger: Logger(label: "test"))
+        try Data("b alice quota=much\n".utf8).write(to: URL(filePath: path))
+        #expect(try tokens.user(authorization: "Bearer a", now: 1) == "alice")
+        #expect(tokens.quotas == ["alice": 5120])
+        try Data("b alice\nb bob quota=7\n".utf8).write(to: URL(filePath: path))
+        #expect(throws: Refusal.unauthorized) { try tokens.user(authorization: "Bearer a", now: 2) }
+        #expect(tokens.quotas == ["bob": 7])
+    }
+
     @Test func usersDoNotSeeEachOther() async throws {
         try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
             let content = TestServer.content(1000)

@@ -12,10 +12,12 @@ final class Tokens: Sendable {
     private struct Entry: Sendable {
         let digest: [UInt8]
         let user: String
+        var quota: Int64?
     }
 
     private struct State {
         var fromFile: [Entry] = []
+        var quotas: [String: Int64] = [:]
         var seen: FileStatus?
         var checkedAt: Int64 = .min
     }
@@ -26,18 +28,16 @@ final class Tokens: Sendable {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - text: Entries `token user`, separated by line breaks or commas.
+    ///   - text: Entries `token user` or `token user quota=50GiB`, separated by line breaks or commas.
     ///   - path: A file with such entries, reloaded when it changes.
     init(text: String?, path: String?, logger: Logger) throws(StartFailure) {
         self.path = path
         self.logger = logger
         fixed = try Self.entries(in: text ?? "", origin: "OUTBOX_RECEIVER_TOKENS")
+        adopt([], seen: nil)
         guard let path else { return }
         let (entries, status) = try Self.read(path)
-        state.withLock { state in
-            state.fromFile = entries
-            state.seen = status
-        }
+        adopt(entries, seen: status)
         if status.isReadableByAll {
             logger.warning(
                 "every user of this machine can read the token file; run chmod 600 on it", metadata: ["path": "\(path)"]
@@ -47,6 +47,23 @@ final class Tokens: Sendable {
             throw .configuration("\(path) holds no token; add a line \"token user\"")
         }
     }
+
+    private func adopt(_ entries: [Entry], seen status: FileStatus?) {
+        state.withLock { Self.adopt(entries, status, fixed, &$0) }
+    }
+
+    private static func adopt(_ entries: [Entry], _ status: FileStatus?, _ fixed: [Entry], _ state: inout State) {
+        state.fromFile = entries
+        state.seen = status
+        state.quotas = (fixed + entries).reduce(into: [:]) { quotas, entry in
+            guard let quota = entry.quota else { return }
+            quotas[entry.user] = max(quotas[entry.user, default: 0], quota)
+        }
+    }
+
+    /// The quotas in bytes of the users whose lines name one; `Int64.max` for `quota=none`. If several lines of a user
+    /// name a quota, the largest applies.
+    var quotas: [String: Int64] { state.withLock { $0.quotas } }
 
     /// Whether requests need a token.
     var areNeeded: Bool { path != nil || !fixed.isEmpty }
@@ -73,7 +90,8 @@ final class Tokens: Sendable {
             state.checkedAt = now
             guard Self.status(of: path) != state.seen else { return state.fromFile }
             do throws(StartFailure) {
-                (state.fromFile, state.seen) = try Self.read(path)
+                let (entries, status) = try Self.read(path)
+                Self.adopt(entries, status, fixed, &state)
                 logger.notice("token file reloaded", metadata: ["tokens": "\(state.fromFile.count)"])
             } catch {
                 state.seen = Self.status(of: path)
@@ -110,16 +128,37 @@ final class Tokens: Sendable {
 
     private static func entries(in text: String, origin: String) throws(StartFailure) -> [Entry] {
         var entries: [Entry] = []
-        for item in text.split(whereSeparator: \.isNewline).flatMap({ withoutComment($0).split(separator: ",") }) {
-            let fields = item.split(whereSeparator: isBlank)
-            guard let token = fields.first else { continue }
-            guard fields.count == 2, isUser(fields[1]) else {
-                throw .configuration(
-                    "\(origin): each line must be \"token user\"; a user has only letters, digits and . _ @ + -")
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            for item in withoutComment(line).split(separator: ",") {
+                let fields = item.split(whereSeparator: isBlank)
+                if !fields.isEmpty { entries.append(try entry(fields, origin: "\(origin), line \(index + 1)")) }
             }
-            entries.append(Entry(digest: RunningSHA256.hash(token), user: String(fields[1])))
         }
         return entries
+    }
+
+    /// - Parameter fields: At least one.
+    private static func entry(_ fields: [Substring], origin: String) throws(StartFailure) -> Entry {
+        guard (2...3).contains(fields.count), isUser(fields[1]) else {
+            throw .configuration(
+                "\(origin): each line must be \"token user\" or \"token user quota=50GiB\"; "
+                    + "a user has only letters, digits and . _ @ + -")
+        }
+        var entry = Entry(digest: RunningSHA256.hash(fields[0]), user: String(fields[1]))
+        guard fields.count == 3 else { return entry }
+        entry.quota = quota(fields[2])
+        guard entry.quota != nil else {
+            throw .configuration(
+                "\(origin): cannot read \(LogText.quoted(String(fields[2]))); write quota=50GiB (KiB, MiB, GiB, TiB, "
+                    + "or no unit for bytes), or quota=none")
+        }
+        return entry
+    }
+
+    private static func quota(_ field: Substring) -> Int64? {
+        guard field.hasPrefix("quota=") else { return nil }
+        let size = field.dropFirst("quota=".count)
+        return size == "none" ? .max : ByteUnits.bytes(size)
     }
 
     /// Returns the line up to a word that begins with `#`.

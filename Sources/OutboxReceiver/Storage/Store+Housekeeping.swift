@@ -42,7 +42,7 @@ extension Store {
 
     /// Recounts the stored bytes for the quota, without contents removed from `objects/`.
     func recountStored() {
-        guard limits.quota != nil else { return }
+        guard limits.haveQuotas else { return }
         let gone = withBooks { Array($0.catalog.contents.values) }.filter { !objects.holds($0) }.map(\.token)
         withBooks { $0.catalog.recount(without: Set(gone)) }
     }

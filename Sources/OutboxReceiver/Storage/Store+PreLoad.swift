@@ -22,12 +22,13 @@ extension Store {
         let wanted = uploads.reduce(into: Int64(0)) { $0 += $1.plan.size }
         let free = uploads.isEmpty ? .max : try spaceAboveFloor()
         if wanted > withBooks({ $0.catalog.reservations.space(for: user, free: free) }) { lapseReservations() }
+        let quota = limits.quota(of: user)
         try withBooks { books in
             if !uploads.isEmpty {
                 guard books.catalog.openCount(of: user) + uploads.count <= limits.maximumOpenUploads else {
                     throw Refusal.tooManyUploads
                 }
-                if let quota = limits.quota, books.catalog.usage(of: user) + wanted > quota {
+                if let quota, books.catalog.usage(of: user) + wanted > quota {
                     throw Refusal.overQuota(quota)
                 }
                 guard wanted <= books.catalog.reservations.space(for: user, free: free) else { throw Refusal.diskFull }

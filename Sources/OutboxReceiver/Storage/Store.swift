@@ -32,6 +32,16 @@ final class Store: Sendable {
         var maximumOpenUploads: Int
         /// The most bytes per user; nil: no limit.
         var quota: Int64?
+        /// The quotas of single users, in place of ``quota``; `Int64.max` for no limit.
+        var ownQuotas: @Sendable () -> [String: Int64] = { [:] }
+
+        /// Returns the user's quota; nil: no limit.
+        func quota(of user: String) -> Int64? {
+            let quota = ownQuotas()[user] ?? quota
+            return quota == .max ? nil : quota
+        }
+
+        var haveQuotas: Bool { quota != nil || !ownQuotas().isEmpty }
     }
 
     struct Books: ~Copyable {

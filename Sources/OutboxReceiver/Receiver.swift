@@ -98,7 +98,8 @@ public final class Receiver: Sendable {
         let connections = OpenConnections()
         let application = Application(
             responder: Responder(
-                store: store, tokens: tokens, addresses: addresses, visitors: visitors, smallPictures: smallPictures),
+                store: store, tokens: tokens, addresses: addresses, visitors: visitors, smallPictures: smallPictures,
+                signIn: SignIn(tokens: tokens, addresses: addresses, store: store)),
             server: HTTPServerBuilder { responder in
                 Connections(
                     http: HTTP1Channel(responder: responder, configuration: Self.connection(visitors)),

@@ -97,6 +97,14 @@ final class TestServer: Sendable {
         return try connection.reply()
     }
 
+    /// Posts a form as a browser does.
+    func form(_ path: String, _ form: String, _ headers: [String: String] = [:]) throws -> HTTPConnection.Reply {
+        let connection = try connection()
+        let type = ["Content-Type": "application/x-www-form-urlencoded"]
+        try connection.send("POST", path, headers.merging(type) { $1 }, body: Data(form.utf8))
+        return try connection.reply()
+    }
+
     func get(_ path: String, _ headers: [String: String] = [:], method: String = "GET") throws -> HTTPConnection.Reply {
         let connection = try connection()
         try connection.send(method, path, headers)

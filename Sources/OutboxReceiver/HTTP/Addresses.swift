@@ -1,3 +1,5 @@
+import HTTPTypes
+import Hummingbird
 import NIOCore
 import Synchronization
 
@@ -53,10 +55,26 @@ final class Addresses: Sendable {
         if let host, known.map({ !isOurs($0) }) ?? true {
             throw .foreign("Host \(LogText.quoted(host))", expected: expected)
         }
-        guard let origin else { return }
-        let authority = Self.authority(of: origin)
-        let isSame = authority != nil && (authority == known?.text || authority == publicURL.flatMap(Self.authority))
-        guard isSame else { throw .foreign("Origin \(LogText.quoted(origin))", expected: expected) }
+        guard let origin, !isSame(origin, host: known) else { return }
+        throw .foreign("Origin \(LogText.quoted(origin))", expected: expected)
+    }
+
+    /// Whether browsers reach this server over TLS.
+    var isEncrypted: Bool { publicURL?.lowercased().hasPrefix("https://") ?? false }
+
+    /// Refuses a form that a page of another site sent. Browsers that do not say where a page comes from
+    /// (https://www.w3.org/TR/fetch-metadata/) name at least its origin.
+    func checkForm(_ request: Request) throws(Refusal) {
+        if let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headers[$0] }) {
+            guard site == "same-origin" || site == "none" else { throw .foreignForm }
+        } else if let origin = request.headers[.origin] {
+            guard isSame(origin, host: request.head.authority.flatMap { HostField($0) }) else { throw .foreignForm }
+        }
+    }
+
+    private func isSame(_ origin: String, host: HostField?) -> Bool {
+        guard let authority = Self.authority(of: origin) else { return false }
+        return authority == host?.text || authority == publicURL.flatMap(Self.authority)
     }
 
     private func isOurs(_ host: HostField) -> Bool {

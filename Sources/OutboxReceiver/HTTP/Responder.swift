@@ -14,6 +14,7 @@ struct Responder: HTTPResponder {
     let visitors: Visitors
     /// Nil if no program draws small pictures.
     let smallPictures: SmallPictures?
+    let signIn: SignIn
 
     func respond(to request: Request, context: Context) async throws -> Response {
         let response = try await reply(to: request, context)
@@ -58,6 +59,10 @@ struct Responder: HTTPResponder {
         }
         let links = addresses.links(host: request.head.authority, reached: channel.localAddress)
         let path = request.uri.path
+        if tokens.areNeeded, let answer = form(path, channel.remoteAddress?.ipAddress) {
+            guard request.method == .post else { throw Refusal.methodNotAllowed("POST") }
+            return try await answer(request)
+        }
         if let action = action(path, links) {
             guard request.method == .post else { throw Refusal.methodNotAllowed("POST") }
             let user = try tokens.user(authorization: request.headers[.authorization], now: store.now())
@@ -65,7 +70,7 @@ struct Responder: HTTPResponder {
             if tokens.areNeeded { visitors.vouch(for: channel) }
             return try await action(request, user)
         }
-        guard let document = document(path, links) else { throw Refusal.notFound }
+        guard let document = document(path, links, channel) else { throw Refusal.notFound }
         guard request.method == .get || request.method == .head else { throw Refusal.methodNotAllowed("GET, HEAD") }
         let response = try await document.answer(request)
         if document.isSecret { visitors.vouch(for: channel) }
@@ -86,6 +91,15 @@ struct Responder: HTTPResponder {
         }
     }
 
+    /// Returns the handler for a form of the server's own page, or nil if the path belongs to no form.
+    private func form(_ path: String, _ address: String?) -> ((Request) async throws -> Response)? {
+        switch path {
+        case "/sign-in": { try await signIn.begin($0, from: address) }
+        case "/sign-out": { try signIn.end($0) }
+        default: nil
+        }
+    }
+
     private struct Document {
         /// Whether the request proves that the client was given the URL.
         var isSecret = true
@@ -93,10 +107,10 @@ struct Responder: HTTPResponder {
     }
 
     /// Returns the handler for a `GET` of this path, or nil if the path can never have a document.
-    private func document(_ path: String, _ links: Links) -> Document? {
+    private func document(_ path: String, _ links: Links, _ channel: any Channel) -> Document? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         switch parts.first {
-        case nil: return Document(isSecret: false) { HomePage.response(to: $0) }
+        case nil: return Document(isSecret: false) { home($0, channel) }
         case "health" where parts.count == 1: return Document(isSecret: false) { _ in .json() }
         case "f" where parts.count == 2 || parts.count == 3:
             return Document { try Download(store: store).content(parts[1], $0) }
@@ -108,6 +122,19 @@ struct Responder: HTTPResponder {
             return Document { try await smallPicture(parts[1], $0) }
         default: return nil
         }
+    }
+
+    /// Returns the page of the user who signed in. Without tokens there is one user, and nobody needs to sign in.
+    private func home(_ request: Request, _ channel: any Channel) -> Response {
+        let signedIn = tokens.areNeeded ? signIn.user(of: request) : nil
+        guard signedIn != nil || !tokens.areNeeded else {
+            return SignInPage(isEncrypted: addresses.isEncrypted).response
+        }
+        if signedIn != nil { visitors.vouch(for: channel) }
+        return OwnerPage(
+            of: signedIn ?? Tokens.localUser, isSignedIn: signedIn != nil, part: OwnerPage.Part(request), store: store,
+            hasSmallPictures: smallPictures != nil
+        ).response
     }
 
     private func page(_ token: Substring, _ links: Links, _ request: Request) throws -> Response {

@@ -75,11 +75,29 @@ final class Tokens: Sendable {
         guard areNeeded else { return Self.localUser }
         guard let authorization, authorization.prefix(7).lowercased() == "bearer " else { throw .unauthorized }
         let token = authorization.dropFirst(7).drop { $0 == " " }
+        guard let holder = holder(of: token, now: now) else { throw .unauthorized }
+        return holder.user
+    }
+
+    /// A user, and the digest of the token that the user showed.
+    struct Holder: Equatable, Sendable {
+        let user: String
+        fileprivate let digest: [UInt8]
+    }
+
+    /// Returns the user with this token; nil if the token is unknown.
+    func holder(of token: some StringProtocol, now: Int64) -> Holder? {
         let digest = RunningSHA256.hash(token)
-        // Compare the digests of all tokens in constant time, so that timing reveals no token.
+        return holder(of: digest, now).map { Holder(user: $0, digest: digest) }
+    }
+
+    /// Whether this token still belongs to this user.
+    func isValid(_ holder: Holder, now: Int64) -> Bool { self.holder(of: holder.digest, now) == holder.user }
+
+    /// Compares the digests of all tokens in constant time, so that timing reveals no token.
+    private func holder(of digest: [UInt8], _ now: Int64) -> String? {
         var user: String?
         for entry in fixed + current(now) where isEqualInConstantTime(entry.digest, digest) { user = entry.user }
-        guard let user else { throw .unauthorized }
         return user
     }
 

@@ -44,6 +44,7 @@ enum JournalLine {
             [
                 "C", "\(content.token)", content.key.user, "\(content.key.size)", "\(content.key.md5)",
                 "\(content.object.variant)", content.type, content.name, content.sha256.map { "\($0)" } ?? "",
+                content.at.map { "\($0)" } ?? "",
             ]
         case .finished(let id, let user, let content, let time): ["F", "\(id)", user, "\(content)", "\(time)"]
         case .forgotten(let id): ["X", "\(id)"]
@@ -96,7 +97,8 @@ enum JournalLine {
         return .content(
             Content(
                 key: ContentKey(user: user, md5: md5, size: size), token: token,
-                object: ObjectName(md5: md5, variant: Int(variant)), name: name, type: type, sha256: fields.sha256()))
+                object: ObjectName(md5: md5, variant: Int(variant)), name: name, type: type, sha256: fields.sha256(),
+                at: fields.number()))
     }
 
     private static func committed(_ token: Hex128, _ fields: inout Fields) -> JournalEntry? {

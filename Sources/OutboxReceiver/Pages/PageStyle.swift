@@ -1,9 +1,21 @@
-/// The style sheet of all pages.
-enum PageStyle {
-    /// The Base64 of the sheet's SHA-256, which the content security policy allows.
-    static let digest = base64(RunningSHA256.hash(text))
+/// A style sheet, and what allows it in a content security policy.
+struct PageStyle {
+    let text: String
+    /// The Base64 of the sheet's SHA-256.
+    let digest: String
 
-    static let text = """
+    private init(_ text: String) {
+        self.text = text
+        digest = Self.base64(RunningSHA256.hash(text))
+    }
+
+    /// The sheet of posts.
+    static let post = PageStyle(common)
+
+    /// The sheet of the page at the server's own address.
+    static let home = PageStyle(common + "\n" + lists)
+
+    private static let common = """
         :root{color-scheme:light dark;--page:#fbfaf8;--text:#1d1c1a;--soft:#6b6760;--box:#efece7;--accent:#1f5f8b}
         @media (prefers-color-scheme:dark){
         :root{--page:#161618;--text:#ececee;--soft:#9c9ca3;--box:#242428;--accent:#8cc4ee}}
@@ -42,6 +54,55 @@ enum PageStyle {
         .files{list-style:none;margin:clamp(1rem,2.5vw,1.75rem) 0 0;padding:.35rem 0;background:var(--box);border-radius:10px}
         .files li+li{border-top:1px solid var(--page)}
         @media (prefers-reduced-motion:reduce){.grid>a>img{transition:none}}
+        """
+
+    private static let lists = """
+        .top{display:flex;flex-wrap:wrap;gap:1rem 2rem;align-items:start;justify-content:space-between}
+        .top>div{flex:1 1 14rem;min-width:0}
+        form{margin:0}
+        button{font:inherit;font-weight:600;padding:.5rem 1.1rem;border:1px solid transparent;border-radius:8px;
+        background:var(--accent);color:var(--page);cursor:pointer}
+        button.quiet{background:none;border-color:var(--line);color:var(--text);font-weight:400}
+        button:focus-visible,input:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+        input{font:inherit;flex:1 1 14rem;min-width:0;padding:.5rem .75rem;border:1px solid var(--line);border-radius:8px;
+        background:var(--page);color:var(--text)}
+        :root{--line:#cfcac2}
+        @media (prefers-color-scheme:dark){:root{--line:#45454c}}
+        meter{display:block;width:min(100%,20rem);height:.5rem;margin-top:.6rem;border:0;border-radius:99px;overflow:hidden;
+        appearance:none;background:var(--box)}
+        meter::-webkit-meter-inner-element{display:block}
+        meter::-webkit-meter-bar{height:.5rem;border:0;border-radius:99px;background:var(--box)}
+        meter::-webkit-meter-optimum-value{background:var(--accent)}
+        meter::-webkit-meter-suboptimum-value{background:#d08a1d}
+        meter::-moz-meter-bar{background:var(--accent)}
+        meter:-moz-meter-sub-optimum::-moz-meter-bar{background:#d08a1d}
+        .card{max-width:34rem;padding:clamp(1rem,3vw,1.5rem);margin:0 0 1.75rem;background:var(--box);border-radius:14px}
+        .card h2{margin:0 0 .75rem}
+        label{display:block;margin-bottom:.35rem;color:var(--soft)}
+        .row{display:flex;flex-wrap:wrap;gap:.6rem}
+        .hint{margin:.75rem 0 0;color:var(--soft);font-size:.875rem}
+        .wrong{margin:0 0 .75rem;font-weight:600}
+        h2{margin:clamp(1.75rem,4vw,2.75rem) 0 .85rem;font-size:1.25rem;line-height:1.3;font-weight:650}
+        h2 small{font-weight:400;margin-left:.25rem}
+        main>h2:first-child{margin-top:0}
+        .shelf{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(46%,10rem),1fr));gap:1.25rem clamp(.6rem,1.5vw,1rem)}
+        .posts{grid-template-columns:repeat(auto-fill,minmax(min(100%,14rem),1fr))}
+        .tile{display:flex;flex-direction:column;min-width:0;color:inherit;text-decoration:none}
+        .thumb{position:relative;display:grid;place-content:center;aspect-ratio:1;margin-bottom:.45rem;border-radius:10px;
+        overflow:hidden;background:var(--box);color:var(--soft);font-weight:600;letter-spacing:.06em}
+        .posts .thumb{aspect-ratio:4/3;border-radius:14px}
+        .film::before{content:"\\25B6";justify-self:center;font-size:1.6rem;line-height:1.2}
+        .thumb img{position:absolute;inset:0;width:100%;height:100%;object-fit:cover;transition:transform .25s ease}
+        .tile:hover img{transform:scale(1.03)}
+        .tile:hover .label{text-decoration:underline;text-underline-offset:.15em}
+        .tile small{white-space:normal}
+        .tile time{white-space:nowrap}
+        .label{overflow:hidden;text-overflow:ellipsis;white-space:nowrap}
+        .posts .label{white-space:normal;overflow-wrap:anywhere;font-weight:600;line-height:1.3;margin-bottom:.1rem;
+        display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:3}
+        .pager{display:flex;flex-wrap:wrap;gap:.6rem 1.5rem;margin-top:1.5rem}
+        .pager a{padding:.35rem 0}
+        @media (prefers-reduced-motion:reduce){.thumb img{transition:none}}
         """
 
     /// Encodes bytes as Base64 (RFC 4648, section 4).

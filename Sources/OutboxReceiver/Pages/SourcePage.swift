@@ -17,17 +17,7 @@ struct SourcePage {
         let rest = contents.filter { $0 != cover }
         let seen = rest.filter { MediaType($0.type).showing != .link }
         let linked = rest.filter { MediaType($0.type).showing == .link }
-        return """
-            <!doctype html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <meta name="robots" content="noindex, nofollow">
-            <title>\(title)</title>
-            <style>\(PageStyle.text)</style>
-            </head>
-            <body>
+        let body = """
             <header dir="auto">
             <h1\(commit.title.count > Self.longTitle ? " class=\"long\"" : "")>\(title)</h1>
             <p class="facts">\(facts.joined(separator: " · "))</p>
@@ -37,10 +27,8 @@ struct SourcePage {
             \(Self.wrapped(seen.map(tile), in: "div", "grid"))
             \(Self.wrapped(linked.map { "<li>\(link(to: $0))</li>" }, in: "ul", "files"))
             </main>
-            </body>
-            </html>
-
             """
+        return HTMLPage.text(title: title, style: PageStyle.post.text, body: body)
     }
 
     /// The first file that a page can show.
@@ -130,7 +118,7 @@ struct SourcePage {
     var securityPolicy: String {
         """
         default-src 'none'; img-src \(pictureSources); media-src \(links.filesSource); \
-        style-src 'sha256-\(PageStyle.digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+        style-src 'sha256-\(PageStyle.post.digest)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
         sandbox allow-downloads
         """
     }

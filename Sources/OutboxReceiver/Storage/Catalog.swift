@@ -29,6 +29,10 @@ struct Catalog: Sendable {
     /// The number of contents that use each object.
     private var useCounts: [ObjectName: Int] = [:]
     private var commitTokens: [Commit.Source: Hex128] = [:]
+    /// The contents of each user by the time of their arrival. A content that was replaced by its twin stays listed.
+    private var arrivals: [String: Timeline<Int64>] = [:]
+    /// The posts of each user by their date.
+    private var posts: [String: Timeline<String>] = [:]
     private var openCounts: [String: Int] = [:]
     private var openSizes: [String: Int64] = [:]
 
@@ -82,9 +86,31 @@ struct Catalog: Sendable {
         contents[token] = content
         if let old { stored[old.key.user, default: 0] -= old.key.size }
         if let content { stored[content.key.user, default: 0] += content.key.size }
+        if let content, old == nil { arrivals[content.key.user, default: Timeline()].add(token, at: content.at ?? 0) }
         if let content { useCounts[content.object, default: 0] += 1 }
         guard let old, let count = useCounts[old.object] else { return }
         useCounts[old.object] = count > 1 ? count - 1 : nil
+    }
+
+    /// Dates contents that an older version stored without a time, as far as their ids are remembered.
+    mutating func dateContents() {
+        for id in finished.values where contents[id.content]?.at == nil { contents[id.content]?.at = id.at }
+        arrivals = [:]
+        for content in contents.values {
+            arrivals[content.key.user, default: Timeline()].add(content.token, at: content.at ?? 0)
+        }
+    }
+
+    /// Returns the tokens of the user's contents, the latest first, and the number of all of them.
+    mutating func arrivals(of user: String, before position: Int?, count: Int) -> (Timeline<Int64>.Page, total: Int) {
+        let page = arrivals[user, default: Timeline()].page(before: position, count: count)
+        return (page, arrivals[user]?.count ?? 0)
+    }
+
+    /// Returns the tokens of the user's posts, the latest first, and the number of all of them.
+    mutating func posts(of user: String, before position: Int?, count: Int) -> (Timeline<String>.Page, total: Int) {
+        let page = posts[user, default: Timeline()].page(before: position, count: count)
+        return (page, posts[user]?.count ?? 0)
     }
 
     /// Recounts the bytes stored per user.
@@ -105,7 +131,9 @@ struct Catalog: Sendable {
         if let known = self.commit(commit.source) {
             guard commit.revision > known.revision else { return }
             commits[known.token] = nil
+            posts[commit.source.user]?.remove(known.token)
         }
+        posts[commit.source.user, default: Timeline()].add(commit.token, at: commit.createDate)
         commitTokens[commit.source] = commit.token
         commits[commit.token] = commit
     }

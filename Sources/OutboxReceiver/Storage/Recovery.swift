@@ -12,6 +12,7 @@ struct Recovery {
         var catalog = Catalog()
         let (lines, bad) = try Journal.read(root) { replay($0, &catalog) }
         if bad > 0 { logger.warning("journal lines are damaged and were skipped", metadata: ["lines": "\(bad)"]) }
+        catalog.dateContents()
         catalog.forgetFinished(before: now - Catalog.memory)
         try removeStrayFiles(catalog)
         let wasCut = try checkData(&catalog)

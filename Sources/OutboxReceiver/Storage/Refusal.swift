@@ -25,6 +25,7 @@ struct Refusal: Error, Equatable {
                 "A receiver without tokens refuses requests with \(field). Use \(expected), start the receiver with "
                 + "--public-url, or give it tokens.")
     }
+    static let foreignForm = Refusal(status: .forbidden, message: "A page of another site sent this form.")
     static let notExpectedJSON = badRequest("The body is not the JSON that this request needs.")
     static let unknownID = Refusal(status: .notFound, message: "No such file id.")
     static let notFound = Refusal(status: .notFound, message: "Nothing exists at this address.")

@@ -118,7 +118,7 @@ extension Store {
             former
             ?? Content(
                 key: plan.content, token: .random(), object: object, name: path.name, type: plan.type,
-                sha256: plan.sha256)
+                sha256: plan.sha256, at: now())
         return Placed(upload: upload, content: content, isNew: former == nil, name: name)
     }
 

@@ -53,7 +53,7 @@ extension Store {
             else { return false }
             let moved = Content(
                 key: known.key, token: known.token, object: other, name: known.name, type: known.type,
-                sha256: known.sha256)
+                sha256: known.sha256, at: known.at)
             try books.journal.append([.content(moved)])
             books.catalog.add(moved)
             return true

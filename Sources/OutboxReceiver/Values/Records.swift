@@ -43,6 +43,8 @@ struct Content: Equatable, Sendable {
     let type: String
     /// The SHA-256 of the bytes; nil until a client asks for it.
     var sha256: Hex256?
+    /// When the content was stored, in seconds since 1970; nil if an older version stored it.
+    var at: Int64?
 
     /// Whether the content is known to have another SHA-256.
     func contradicts(_ sha256: Hex256?) -> Bool {

@@ -1,0 +1,56 @@
+/// What the page of an owner shows. Everything here belongs to one user.
+extension Store {
+    /// Some items of a list, the newest first.
+    struct Page<Item> {
+        let items: [Item]
+        /// Where the next page begins; nil if no item is older.
+        let older: Int?
+        /// The number of items of all pages.
+        let total: Int
+    }
+
+    /// A post and the picture that stands for it.
+    struct Post {
+        let commit: Commit
+        /// The cover, or the first picture if the cover has no small version; nil without any picture.
+        let picture: Content?
+    }
+
+    /// What a user stores, and may store.
+    struct Usage: Equatable {
+        /// The bytes of finished and unfinished files.
+        let used: Int64
+        /// Nil: no limit.
+        let quota: Int64?
+    }
+
+    /// Returns files of the user that still exist. A page has fewer items if somebody removed files from `objects/`.
+    func files(of user: String, before position: Int?, count: Int) -> Page<Content> {
+        let (contents, older, total) = withBooks { books in
+            let (page, total) = books.catalog.arrivals(of: user, before: position, count: count)
+            return (page.tokens.compactMap { books.catalog.contents[$0] }, page.older, total)
+        }
+        return Page(items: contents.filter { objects.holds($0) }, older: older, total: total)
+    }
+
+    /// Returns posts of the user, by their date.
+    func posts(of user: String, before position: Int?, count: Int) -> Page<Post> {
+        let (commits, older, total) = withBooks { books in
+            let (page, total) = books.catalog.posts(of: user, before: position, count: count)
+            return (page.tokens.compactMap { books.catalog.commits[$0] }, page.older, total)
+        }
+        return Page(items: commits.map { Post(commit: $0, picture: picture(of: $0)) }, older: older, total: total)
+    }
+
+    private func picture(of commit: Commit) -> Content? {
+        for token in [commit.cover].compactMap({ $0 }) + commit.contents {
+            guard let content = content(token: token), SmallPictures.mayShow(MediaType(content.type)) else { continue }
+            if objects.holds(content) { return content }
+        }
+        return nil
+    }
+
+    func usage(of user: String) -> Usage {
+        Usage(used: withBooks { $0.catalog.usage(of: user) }, quota: limits.quota(of: user))
+    }
+}

@@ -1,0 +1,38 @@
+/// The index behind "newest first, a page at a time": items in the order of their keys, such as their times.
+///
+/// 24 bytes an item with a numeric key. The items of a page are found by position, so a page costs the same however
+/// many items there are.
+struct Timeline<Key: Comparable & Sendable>: Sendable {
+    private var entries: [(key: Key, token: Hex128)] = []
+    private var isSorted = true
+
+    /// The items of one page, the newest first.
+    struct Page: Equatable {
+        let tokens: [Hex128]
+        /// The `position` of the next page; nil if no item is older.
+        let older: Int?
+    }
+
+    var count: Int { entries.count }
+
+    mutating func add(_ token: Hex128, at key: Key) {
+        if let last = entries.last, key < last.key { isSorted = false }
+        entries.append((key, token))
+    }
+
+    mutating func remove(_ token: Hex128) {
+        entries.removeAll { $0.token == token }
+    }
+
+    /// Returns the newest items before a position.
+    /// - Parameter position: The number of older items, so that it stays valid while new items arrive. Nil: no limit.
+    mutating func page(before position: Int?, count: Int) -> Page {
+        if !isSorted {
+            entries.sort { $0.key < $1.key }
+            isSorted = true
+        }
+        let end = min(max(position ?? entries.count, 0), entries.count)
+        let start = max(end - count, 0)
+        return Page(tokens: entries[start..<end].reversed().map(\.token), older: start > 0 ? start : nil)
+    }
+}

@@ -17,6 +17,7 @@ public final class Receiver: Sendable {
     private let logger: Logger
     private let store: Store
     private let tokens: Tokens
+    private let metricsTokens: Tokens?
     private let smallPictures: SmallPictures?
     private let threads = DiskThreads(count: 2)
 
@@ -36,6 +37,9 @@ public final class Receiver: Sendable {
         self.logger = logger
         let tokens = try Tokens(text: configuration.tokens, path: configuration.tokenFile, logger: logger)
         self.tokens = tokens
+        metricsTokens = try configuration.metricsTokenFile.map { path throws(StartFailure) in
+            try Tokens(text: nil, path: path, logger: logger)
+        }
         guard tokens.areNeeded || configuration.listen.isLoopback else {
             throw .configuration(
                 "without tokens the receiver listens on loopback addresses only, not on \(configuration.listen.host); "
@@ -99,7 +103,8 @@ public final class Receiver: Sendable {
         let application = Application(
             responder: Responder(
                 store: store, tokens: tokens, addresses: addresses, visitors: visitors, smallPictures: smallPictures,
-                signIn: SignIn(tokens: tokens, addresses: addresses, store: store)),
+                signIn: SignIn(tokens: tokens, addresses: addresses, store: store),
+                monitoring: Monitoring(store: store, hasStrangers: tokens.areNeeded, readers: metricsTokens)),
             server: HTTPServerBuilder { responder in
                 Connections(
                     http: HTTP1Channel(responder: responder, configuration: Self.connection(visitors)),

@@ -10,6 +10,8 @@ public struct ReceiverConfiguration: Sendable {
     public var tokens: String?
     /// A file with such entries; `#` begins a comment. Reloaded when the file changes.
     public var tokenFile: String?
+    /// A file with entries `token name` for programs that read `/metrics`. Nil: only a receiver without tokens shows them.
+    public var metricsTokenFile: String?
     /// The bytes that stay free on the file system.
     public var freeSpaceFloor: Int64 = 512 << 20
     /// The largest accepted file, in bytes.

@@ -2,11 +2,11 @@ import Glibc
 
 /// Finds what the service manager passes to the receiver (man 5 systemd.exec, "CREDENTIALS").
 enum Credential {
-    /// The path of the credential `tokens`; nil without one. systemd copies it at the start of the service, so a change
+    /// Returns the path of a credential; nil without one. systemd copies it at the start of the service, so a change
     /// needs a restart.
-    static var tokens: String? {
+    static func path(_ name: String) -> String? {
         guard let directory = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }) else { return nil }
-        let path = directory + "/tokens"
+        let path = directory + "/\(name)"
         return access(path, F_OK) == 0 ? path : nil
     }
 }

@@ -56,6 +56,12 @@ struct ReceiverCommand: AsyncParsableCommand {
     var tokenFile: String?
 
     @Option(
+        help:
+            "A file with lines \"token name\" for programs that read /metrics (default: none, so that a receiver with tokens shows no metrics)."
+    )
+    var metricsTokenFile: String?
+
+    @Option(
         name: .customLong("public-url"),
         help: "The base of links (default: the --listen address; for 0.0.0.0 or [::] the address that the client uses)."
     )
@@ -115,7 +121,8 @@ struct ReceiverCommand: AsyncParsableCommand {
         guard let address = ListenAddress(listen) else { throw ExitCode(64) }
         var configuration = ReceiverConfiguration(root: root, listen: address)
         configuration.publicURL = publicURL
-        configuration.tokenFile = tokenFile ?? Credential.tokens
+        configuration.tokenFile = tokenFile ?? Credential.path("tokens")
+        configuration.metricsTokenFile = metricsTokenFile ?? Credential.path("metrics-tokens")
         configuration.tokens = getenv("OUTBOX_RECEIVER_TOKENS").map { String(cString: $0) }
         configuration.freeSpaceFloor = freeSpaceFloor.bytes
         configuration.maximumFileSize = maxFileSize.bytes

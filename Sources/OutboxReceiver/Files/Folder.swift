@@ -104,6 +104,13 @@ struct Folder: Sendable {
         return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
     }
 
+    /// Whether this file system is mounted read-only, as after a failure of its disk.
+    func isReadOnly() throws(Errno) -> Bool {
+        var status = statvfs()
+        _ = try retrying { fstatvfs(descriptor, &status) }
+        return status.f_flag & UInt(ST_RDONLY) != 0
+    }
+
     /// Returns the names in this directory that are valid UTF-8, without `.` and `..`.
     func names() throws(Errno) -> [String] {
         let copy = try retrying { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }

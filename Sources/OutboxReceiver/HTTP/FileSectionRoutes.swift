@@ -79,6 +79,10 @@ struct FileSectionRoutes {
         {
             try await receive(fragment, from: request, &parser)
             log.fragment(block, user: user, isNew: true)
+            store.counters.count { values in
+                values.fragments += 1
+                values.fragmentBytes += Int64(length)
+            }
             store.advance(upload)
             await upload.waitForDigests()
         } else {

@@ -102,8 +102,16 @@ extension Response {
     private static let success: JSON = [:]
 
     /// `{"code":…,"message":…,"data":…}`
-    static func json(_ data: JSON = success, status: HTTPResponse.Status = .ok, message: String = "OK") -> Response {
-        let reply: JSON = ["code": .integer(Int64(status.code)), "message": .string(message), "data": data]
+    /// - Parameter name: The member `status`; left out if nil.
+    static func json(
+        _ data: JSON = success, status: HTTPResponse.Status = .ok, message: String = "OK", name: String? = nil
+    ) -> Response {
+        var members = [
+            JSON.Member(name: "code", value: .integer(Int64(status.code))),
+            JSON.Member(name: "message", value: .string(message)), JSON.Member(name: "data", value: data),
+        ]
+        if let name { members.insert(JSON.Member(name: "status", value: .string(name)), at: 0) }
+        let reply = JSON.object(members)
         return Response(
             status: status, headers: [.contentType: "application/json"],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.bytes)))

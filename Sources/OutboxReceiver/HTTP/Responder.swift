@@ -15,9 +15,14 @@ struct Responder: HTTPResponder {
     /// Nil if no program draws small pictures.
     let smallPictures: SmallPictures?
     let signIn: SignIn
+    let monitoring: Monitoring
 
     func respond(to request: Request, context: Context) async throws -> Response {
         let response = try await reply(to: request, context)
+        store.counters.count { values in
+            values.requests += 1
+            if response.status.code >= 400 { values.refusals[response.status.code, default: 0] += 1 }
+        }
         return request.method == .head ? response.createHeadResponse() : response
     }
 
@@ -111,7 +116,8 @@ struct Responder: HTTPResponder {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         switch parts.first {
         case nil: return Document(isSecret: false) { home($0, channel) }
-        case "health" where parts.count == 1: return Document(isSecret: false) { _ in .json() }
+        case "health" where parts.count == 1: return Document(isSecret: false) { _ in monitoring.health() }
+        case "metrics" where parts.count == 1: return Document(isSecret: false) { try monitoring.metrics($0) }
         case "f" where parts.count == 2 || parts.count == 3:
             return Document { try Download(store: store).content(parts[1], $0) }
         case "u" where parts.count == 2:

@@ -19,6 +19,9 @@ struct Journal: ~Copyable {
     private(set) var lines: Int
     /// Whether a failed append left bytes behind ``length`` that could not be truncated.
     private var hasDebris = false
+    /// Whether the last append failed.
+    private(set) var hasFailed = false
+    var isUnwritable: Bool { hasFailed || isSuspect }
     /// Set when the disk failed to store appended entries. Only a rewritten journal is reliable then.
     var isSuspect = false
 
@@ -77,7 +80,9 @@ struct Journal: ~Copyable {
         if hasDebris { try cutDebris() }
         do throws(Errno) {
             try Self.append(buffer, to: file)
+            hasFailed = false
         } catch {
+            hasFailed = true
             // A partial line would make the next line unreadable too.
             hasDebris = true
             try? cutDebris()
@@ -153,6 +158,7 @@ struct Journal: ~Copyable {
         length = rewrittenLength
         lines = rewrite.lines + tail
         hasDebris = false
+        hasFailed = false
         try folder.synchronize()
         isSuspect = false
     }

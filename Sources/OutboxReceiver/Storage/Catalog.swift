@@ -41,6 +41,11 @@ struct Catalog: Sendable {
     /// Returns the bytes of the user's contents and of the user's open uploads.
     func usage(of user: String) -> Int64 { stored[user, default: 0] + openSizes[user, default: 0] }
 
+    /// All users with finished or unfinished files.
+    var users: Set<String> { Set(stored.keys).union(openSizes.keys) }
+
+    func fileCount(of user: String) -> Int { arrivals[user]?.count ?? 0 }
+
     /// Returns all contents of a user with this MD5 and size: at most one, unless another was forged.
     func contents(_ key: ContentKey) -> [Content] { tokens[key, default: []].compactMap { contents[$0] } }
 

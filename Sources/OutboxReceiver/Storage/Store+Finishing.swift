@@ -182,6 +182,10 @@ extension Store {
                 books.catalog.remove(item.upload)
             }
         }
+        counters.count { values in
+            values.files += placed.count
+            values.fileBytes += placed.reduce(into: 0) { $0 += $1.upload.plan.size }
+        }
         for item in placed {
             item.upload.finish()
             logger.info(

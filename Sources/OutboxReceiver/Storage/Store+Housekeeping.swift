@@ -9,9 +9,9 @@ extension Store {
         expire()
         recountStored()
         do {
-            let (catalog, lines) = withBooks { ($0.catalog, $0.journal.lines) }
+            let (catalog, lines, isUnwritable) = withBooks { ($0.catalog, $0.journal.lines, $0.journal.isUnwritable) }
             // Counting locks each upload, so it must come after the books are free.
-            if lines > 10_000 + 2 * catalog.entryCount { try compactJournal() }
+            if isUnwritable || lines > 10_000 + 2 * catalog.entryCount { try compactJournal() }
         } catch {
             logger.error("cannot rewrite the journal", metadata: ["error": "\(error)"])
         }

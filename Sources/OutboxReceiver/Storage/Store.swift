@@ -74,6 +74,7 @@ final class Store: Sendable {
     /// Confirmed contents that another user may also have.
     let sharing = Batches<Shareable>()
     let syncFailures = Atomic(0)
+    let counters = Counters()
     /// Seconds of a monotonic clock.
     let uptime: @Sendable () -> Int64
     let clock: Mutex<ClockWatch>

@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The receiver's own page and its quotas, through the eyes of curl.
+/// The receiver's own page, its quotas and its monitoring, through the eyes of curl.
 @Suite("The receiver's owner")
 struct ReceiverOwnerTests {
     /// Two users and their token file.
@@ -119,5 +119,44 @@ struct ReceiverOwnerTests {
         try await Poll.until("the new quota") {
             try client.preLoad([UInt8](repeating: 2, count: 600), name: "b.jpg", token: "ben-token").status == 200
         }
+    }
+
+    @Test("/health answers 503 while the journal cannot be written, and 200 after the next upload")
+    func health() async throws {
+        let receiver = try Receiver()
+        let board = try FaultBoard(in: receiver.directory.path)
+        receiver.environment.merge(
+            board.environment([.init(.inputOutputError, ["write"], calls: 1...1_000_000, of: "*/root*")])
+        ) { $1 }
+        try await receiver.start()
+        let client = try ReceiverClient(port: receiver.port)
+        #expect(receiver.get("/health")?.status == 200)
+        board.failing = true
+        #expect(try client.preLoad([1], name: "a.jpg").status == 500)
+        let reply = try #require(receiver.get("/health"))
+        #expect(reply.status == 503)
+        #expect(String(decoding: reply.body, as: UTF8.self).contains("the storage has failed"))
+        board.failing = false
+        #expect(try client.preLoad([1], name: "a.jpg").status == 200)
+        #expect(receiver.get("/health")?.status == 200)
+    }
+
+    @Test("/metrics needs a token of its own, and has the quota of each user")
+    func metrics() async throws {
+        let family = try await Family()
+        try await family.upload([UInt8](repeating: 1, count: 600), name: "a.jpg", token: "ben-token")
+        #expect(try await family.curl("/metrics", ["-H", "Authorization: Bearer ben-token"]).status == 404)
+
+        let tokens = family.receiver.directory.path("metrics-tokens")
+        try Files.write(Array("m prometheus\n".utf8), to: tokens)
+        try await family.receiver.kill()
+        family.receiver.options += ["--metrics-token-file", tokens]
+        try await family.receiver.start()
+        #expect(try await family.curl("/metrics").status == 401)
+        let reply = try await family.curl("/metrics", ["-H", "Authorization: Bearer m"])
+        #expect(reply.status == 200)
+        #expect(reply.text.contains("\noutbox_receiver_user_used_bytes{user=\"ben\"} 600\n"), "\(reply.text)")
+        #expect(reply.text.contains("\noutbox_receiver_user_quota_bytes{user=\"ben\"} 1024\n"))
+        #expect(reply.text.contains("\noutbox_receiver_refusals_total{status=\"401\"} 1\n"))
     }
 }

@@ -58,7 +58,7 @@ struct PageStyle {
 
     private static let lists = """
         .top{display:flex;flex-wrap:wrap;gap:1rem 2rem;align-items:start;justify-content:space-between}
-        .top>div{flex:1 1 14rem;min-width:0}
+        .top>div{flex:1 1 10rem;min-width:0}
         form{margin:0}
         button{font:inherit;font-weight:600;padding:.5rem 1.1rem;border:1px solid transparent;border-radius:8px;
         background:var(--accent);color:var(--page);cursor:pointer}
@@ -86,7 +86,7 @@ struct PageStyle {
         h2 small{font-weight:400;margin-left:.25rem}
         main>h2:first-child{margin-top:0}
         .shelf{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(46%,10rem),1fr));gap:1.25rem clamp(.6rem,1.5vw,1rem)}
-        .posts{grid-template-columns:repeat(auto-fill,minmax(min(100%,14rem),1fr))}
+        .posts{grid-template-columns:repeat(auto-fill,minmax(min(46%,14rem),1fr))}
         .tile{display:flex;flex-direction:column;min-width:0;color:inherit;text-decoration:none}
         .thumb{position:relative;display:grid;place-content:center;aspect-ratio:1;margin-bottom:.45rem;border-radius:10px;
         overflow:hidden;background:var(--box);color:var(--soft);font-weight:600;letter-spacing:.06em}

@@ -97,13 +97,15 @@ struct Catalog: Sendable {
         useCounts[old.object] = count > 1 ? count - 1 : nil
     }
 
-    /// Dates contents that an older version stored without a time, as far as their ids are remembered.
+    /// Dates contents that an older version stored without a time, as far as their ids are remembered, and sorts all
+    /// contents. For the start only: the contents of a journal come in no order.
     mutating func dateContents() {
         for id in finished.values where contents[id.content]?.at == nil { contents[id.content]?.at = id.at }
         arrivals = [:]
         for content in contents.values {
             arrivals[content.key.user, default: Timeline()].add(content.token, at: content.at ?? 0)
         }
+        for user in arrivals.keys { arrivals[user]?.sort() }
     }
 
     /// Returns the tokens of the user's contents, the latest first, and the number of all of them.

@@ -24,13 +24,17 @@ struct Timeline<Key: Comparable & Sendable>: Sendable {
         entries.removeAll { $0.token == token }
     }
 
+    /// Sorts now rather than with the next page.
+    mutating func sort() {
+        guard !isSorted else { return }
+        entries.sort { $0.key < $1.key }
+        isSorted = true
+    }
+
     /// Returns the newest items before a position.
     /// - Parameter position: The number of older items, so that it stays valid while new items arrive. Nil: no limit.
     mutating func page(before position: Int?, count: Int) -> Page {
-        if !isSorted {
-            entries.sort { $0.key < $1.key }
-            isSorted = true
-        }
+        sort()
         let end = min(max(position ?? entries.count, 0), entries.count)
         let start = max(end - count, 0)
         return Page(tokens: entries[start..<end].reversed().map(\.token), older: start > 0 ? start : nil)

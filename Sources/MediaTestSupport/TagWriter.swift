@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Glibc
 
 /// An exiftool process that writes the tags of one file after the other (man 1 exiftool, -stay_open): a start takes
 /// longer than ten files.
@@ -21,7 +22,8 @@ final class TagWriter: @unchecked Sendable {
         process.standardError = answers
     }
 
-    deinit { if process.isRunning { process.terminate() } }
+    // Not SIGTERM, which the process inherits as blocked. Without input exiftool goes on waiting.
+    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
     /// Performs a command.
     ///

@@ -23,3 +23,15 @@ step() {
     steps_taken=$((steps_taken + 1))
     printf '\n%s%d. %s%s\n' "$bold" "$steps_taken" "$*" "$plain"
 }
+
+readonly patience=120 # seconds to wait for a step, enough for a slow machine with a busy disk
+
+# until_true WHAT COMMAND…: repeats the command until it succeeds, for at most $patience seconds.
+until_true() {
+    local what=$1 deadline=$((SECONDS + patience))
+    shift
+    until "$@"; do
+        if ((SECONDS >= deadline)); then die "Waited $patience s in vain: $what"; fi
+        sleep 0.05
+    done
+}

@@ -4,7 +4,6 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-readonly patience=120 # seconds to wait for each step, enough for a slow machine with a busy disk
 readonly speed="3MiB" # slow enough to interrupt the video
 readonly video="clips/waves.avi"
 keep=${KEEP:-}
@@ -54,16 +53,6 @@ export no_proxy="127.0.0.1,localhost${no_proxy:+,$no_proxy}"
 trap at_exit EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-# until_true WHAT COMMAND…: repeats the command until it succeeds.
-until_true() {
-    local what=$1 deadline=$((SECONDS + patience))
-    shift
-    until "$@"; do
-        if ((SECONDS >= deadline)); then die "Waited $patience s in vain: $what"; fi
-        sleep 0.05
-    done
-}
 
 # field FILE NAME…: prints a field of a JSON file, with names from the outermost inwards; nothing if it is missing.
 field() {

@@ -16,7 +16,6 @@ if [[ -z ${IN_OWN_NAMESPACE:-} ]]; then
     IN_OWN_NAMESPACE=yes exec unshare --mount --propagation private "${BASH_SOURCE[0]}" "$@"
 fi
 
-readonly patience=120 # seconds to wait for each step
 work=$(mktemp -d "${TMPDIR:-/tmp}/outbox-packages.XXXXXX")
 root=$work/root
 receiver='' agent=''
@@ -38,14 +37,6 @@ at_exit() {
 }
 trap at_exit EXIT
 
-until_true() {
-    local what=$1 deadline=$((SECONDS + patience))
-    shift
-    until "$@"; do
-        if ((SECONDS >= deadline)); then die "Waited $patience s in vain: $what"; fi
-        sleep 0.1
-    done
-}
 expect() {
     local what=$1
     shift

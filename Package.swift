@@ -189,8 +189,8 @@ let package = Package(
         program(
             "outbox-bench",
             [
-                "Avatars", "CTunnel", "LinuxSystem", "MediaTools", "PictureJobs", "Products", "UploadCore", "Versions",
-                argumentParser, httpTypes, logging, systemPackage,
+                "Avatars", "CTunnel", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Products", "UploadCore",
+                "Versions", argumentParser, httpTypes, logging, systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(

@@ -4,24 +4,23 @@ struct CurlContender: Contender {
     private let md5sum: String?
     private let curl: String
     private let bench: String
-    private let discards: Bool
+    private let duty: Sink.Duty
 
-    var name: String { isRival ? "md5sum+curl" : "curl" }
-    var isRival: Bool { md5sum != nil }
+    let isRival: Bool
+    var name: String { (md5sum == nil ? "curl" : "md5sum+curl") + (isRival ? "" : duty.remark) }
 
     /// - Parameters:
     ///   - hashes: Whether `md5sum` comes first.
-    ///   - discards: Whether the server discards the file instead of writing it.
-    init(_ programs: Programs, hashes: Bool = true, discards: Bool = false) throws {
+    ///   - duty: What the server does with the file.
+    init(_ programs: Programs, hashes: Bool = true, to duty: Sink.Duty, isRival: Bool = true) throws {
         md5sum = hashes ? try Programs.find("md5sum") : nil
         curl = try Programs.find("curl")
         bench = programs.bench
-        self.discards = discards
+        (self.duty, self.isRival) = (duty, isRival)
     }
 
     func upload(_ files: TestFiles, room: String) throws -> Sample {
-        let place = discards ? [] : ["--directory", room]
-        let sink = try ChildProcess(bench, ["sink"] + place, log: "\(room)/sink.log")
+        let sink = try ChildProcess(bench, ["sink"] + duty.arguments(directory: room), log: "\(room)/sink.log")
         defer { sink.stop() }
         let url = try sink.announcement(Sink.announcement)
         let file = "\(files.directory)/\(files.names[0])"

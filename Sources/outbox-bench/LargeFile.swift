@@ -15,11 +15,13 @@ struct LargeFile {
         return try workplace.withTestFiles { directory in
             let files = try TestFiles.make(1, of: size.bytes, in: directory)
             let programs = workplace.programs
-            var contenders: [any Contender] = [
+            let contenders: [any Contender] = [
                 OutboxContender(programs: programs, server: discards ? .discarding : .receiver),
-                try CurlContender(programs, discards: discards),
+                try CurlContender(programs, to: discards ? .discard : .verify),
+                discards
+                    ? try CurlContender(programs, hashes: false, to: .discard, isRival: false)
+                    : try CurlContender(programs, to: .store, isRival: false),
             ]
-            if discards { contenders.append(try CurlContender(programs, hashes: false, discards: true)) }
             return try Series(contenders, files: files, pairs: pairs, workplace: workplace)
         }
     }

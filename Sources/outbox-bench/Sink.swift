@@ -3,14 +3,44 @@ import Glibc
 import LinuxSystem
 import SystemPackage
 
-/// The server that does the least: writes the body of each request to a file, or discards it.
+/// The server of `curl`: discards the body of each request, writes it to a file, or also verifies it.
 struct Sink: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "The server of the measurements with curl, or one that discards everything.", shouldDisplay: false)
 
     static let announcement = "sink listening on "
 
+    /// What the server does with the body of a request.
+    enum Duty {
+        /// The kernel drops the bytes unread.
+        case discard
+        /// Writes them to a file.
+        case store
+        /// Writes them to a file, computes their MD5 meanwhile and flushes the file: what the receiver does with a
+        /// content before it confirms it.
+        case verify
+
+        /// The options of this command for the duty.
+        func arguments(directory: String) -> [String] {
+            switch self {
+            case .discard: []
+            case .store: ["--directory", directory]
+            case .verify: ["--directory", directory, "--verify"]
+            }
+        }
+
+        /// What a contender's name says of its server.
+        var remark: String {
+            switch self {
+            case .discard: ""
+            case .store: " (only stored)"
+            case .verify: " (verified)"
+            }
+        }
+    }
+
     @Option(help: "The directory for the last body (default: discard all bodies).") var directory: String?
+    @Flag(help: "Compute the MD5 of the body, and flush its file, before the answer.") var verify = false
     @Option var address = "127.0.0.1"
 
     func run() throws {
@@ -23,7 +53,7 @@ struct Sink: ParsableCommand {
             // This process starts no programs that could inherit the descriptor.
             let connection = FileDescriptor(rawValue: accept(listener.rawValue, nil, nil))
             guard connection.rawValue >= 0 else { throw Failure.system("accept") }
-            let body = directory.map { "\($0)/body" }
+            let body = directory.map { SinkFile(path: "\($0)/body", verifies: verify) }
             startThread(name: "connection") { SinkConnection(connection, bodyFile: body, answers).serve() }
         }
     }
@@ -32,10 +62,10 @@ struct Sink: ParsableCommand {
 /// One connection to the sink: HTTP/1.1 requests with a Content-Length, one after the other (RFC 9112).
 private final class SinkConnection: Sendable {
     private let connection: FileDescriptor
-    private let bodyFile: String?
+    private let bodyFile: SinkFile?
     private let answers: SinkAnswers
 
-    init(_ connection: FileDescriptor, bodyFile: String?, _ answers: SinkAnswers) {
+    init(_ connection: FileDescriptor, bodyFile: SinkFile?, _ answers: SinkAnswers) {
         self.connection = connection
         self.bodyFile = bodyFile
         self.answers = answers
@@ -44,8 +74,7 @@ private final class SinkConnection: Sendable {
     func serve() {
         defer { try? connection.close() }
         // Small, so that most of a fragment is left for the kernel to discard.
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: bodyFile == nil ? 4096 : 1 << 20, alignment: 4096)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
         defer { buffer.deallocate() }
         var ahead: [UInt8] = []
         while (try? serveRequest(&ahead, buffer)) == true {}
@@ -77,7 +106,7 @@ private final class SinkConnection: Sendable {
             answer = answers.answer(place, to: early + rest)
         } else {
             if let bodyFile {
-                try store(Array(early), andNext: left, in: bodyFile, buffer)
+                try bodyFile.store(Array(early), andNext: left, from: connection)
             } else {
                 try discard(left)
             }
@@ -98,22 +127,6 @@ private final class SinkConnection: Sendable {
             bytes += space[..<read]
         }
         return bytes
-    }
-
-    private func store(
-        _ early: [UInt8], andNext count: Int, in path: String, _ buffer: UnsafeMutableRawBufferPointer
-    ) throws {
-        let file = try FileDescriptor.open(
-            FilePath(path), .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
-        try file.closeAfter {
-            _ = try file.writeAll(early)
-            var left = count
-            while left > 0 {
-                let read = try connection.read(into: buffer)
-                guard read > 0 else { throw Failure("the client hung up") }
-                left -= try file.writeAll(buffer[..<read])
-            }
-        }
     }
 
     /// Has the kernel drop the next bytes without a copy (man 7 tcp, `MSG_TRUNC`).

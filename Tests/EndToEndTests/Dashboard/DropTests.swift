@@ -91,4 +91,25 @@ struct DropTests {
         #expect(isClean(agent))
         #expect(!agent.exists("a.jpg") && server.store.arrivals.isEmpty)
     }
+
+    @Test("say that the disk is full, leave nothing behind, and smaller ones arrive", .enabled(if: Unshare.mayMount))
+    func fullDisk() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["control.dashboard": "127.0.0.1:0"])
+        agent.launcher = [
+            "/usr/bin/unshare", "-rm", "sh", "-c",
+            "O=$1; shift; mount -t tmpfs -o size=2m,mode=700 none $O && exec \"$@\"", "sh", agent.outbox,
+        ]
+        try await agent.start()
+        let browser = try await Browser.inside(agent)
+        let (large, _) = try picture(agent, size: 3 << 20)
+        let refusal = try await browser.ask("POST", "/v1/drop?name=large.jpg", file: large)
+        #expect(refusal.status == 507 && refusal.body.contains("disk_full"), "\(refusal)")
+        let mounted = "/proc/\(try #require(agent.program?.pid))/root\(agent.outbox)"
+        #expect(Files.tree(mounted).isEmpty, "\(Files.tree(mounted))")
+        let (small, key) = try picture(agent, size: 100_000, seed: 8)
+        let reply = try await browser.ask("POST", "/v1/drop?name=small.jpg", file: small)
+        #expect(reply.status == 201, "\(reply)")
+        try await Poll.until("the file to arrive", lastState: { agent.log }) { server.store.arrivals[key] != nil }
+    }
 }

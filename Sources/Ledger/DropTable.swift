@@ -1,10 +1,14 @@
 import UploadCore
 
-/// Finds drops by path although keys are hashes. A key is the hash followed by an ordinal, which is 0 unless another
-/// path has the same hash.
+/// Finds drops by path although keys are hashes. A key is the hash of the directory, the hash of the name, and an ordinal,
+/// which is 0 unless another path has the same hashes. So drops of one directory are neighbors: what happens in one
+/// directory changes few pages.
 struct DropTable: Sendable {
-    /// The 16-byte hash; replaced only in tests, to make paths collide.
-    var hash: @Sendable ([UInt8]) -> [UInt8] = LedgerKeys.pathHash
+    /// The 8-byte hash of a directory or a name; replaced only in tests, to make paths collide.
+    var hash: @Sendable ([UInt8]) -> [UInt8] = { LedgerKeys.hash($0) }
+
+    /// Returns the key of a path's record without the ordinal.
+    func prefix(of path: RelativePath) -> [UInt8] { hash(path.parent.bytes) + hash(Array(path.name)) }
 
     /// The place of a path's record, existing or new.
     struct Slot {
@@ -15,7 +19,7 @@ struct DropTable: Sendable {
 
     /// Looks up a path. A damaged record counts as the path's record, because its own path is unreadable.
     func slot(of path: RelativePath, in transaction: borrowing ReadTransaction) throws(LMDBError) -> Slot {
-        let prefix = hash(path.bytes)
+        let prefix = prefix(of: path)
         var found: Slot?
         var free: UInt8 = 0
         try transaction.scan(LedgerTable.drops.table, from: prefix + [0]) { key, value in
@@ -31,7 +35,7 @@ struct DropTable: Sendable {
 
     /// Returns what the drop at a path counts as; nil if there is no drop, or if its record is damaged.
     func tally(of path: RelativePath, in transaction: borrowing ReadTransaction) throws(LMDBError) -> Tally? {
-        let key = hash(path.bytes) + [0]
+        let key = prefix(of: path) + [0]
         let first = try transaction.get(LedgerTable.drops.table, key) { value in
             DropRecord.outline(in: value, key: key).flatMap { $0.path.elementsEqual(path.bytes) ? $0.tally : nil }
         }
@@ -51,7 +55,7 @@ struct DropTable: Sendable {
         let slot = try slot(of: record.path, in: transaction.reading)
         let known = try? slot.record?.get()
         try StartIndex.update(slot.key, from: slot.record, to: record, in: transaction)
-        if known == nil { try directories.add(record.path, slot.key, in: transaction) }
+        if known == nil { try directories.add(record.path, in: transaction) }
         let old = known?.key
         if old != record.key {
             if let old { try transaction.remove(LedgerTable.contents.table, LedgerKeys.content(old) + slot.key) }
@@ -77,8 +81,28 @@ struct DropTable: Sendable {
         }
         try StartIndex.update(slot.key, from: record, to: nil, in: transaction)
         try transaction.remove(LedgerTable.drops.table, slot.key)
-        try directories.remove(path, slot.key, in: transaction)
+        try directories.remove(path, in: transaction)
         return record.map(\.tally)
+    }
+
+    /// Gives every drop of an older ledger its present key, and builds the indexes anew. A damaged record stays where
+    /// it is, until a start finds it and rebuilds the ledger.
+    func moveAll(in transaction: borrowing WriteTransaction) throws(LMDBError) {
+        for index in [LedgerTable.contents, .directories, .start] { try transaction.clear(index.table) }
+        var encoder = RecordEncoder()
+        var next: [UInt8]? = []
+        while let start = next {
+            let page = try transaction.reading.page(of: LedgerTable.drops.table, from: start) { key, value in
+                (key: key, record: try? DropRecord.decode(value, key: key).get())
+            }
+            for case (let key, let record?) in page.entries {
+                // Moved drops come by again where their new keys are further on.
+                if key.starts(with: prefix(of: record.path)) { continue }
+                try transaction.remove(LedgerTable.drops.table, key)
+                _ = try store(record, in: transaction, encoder: &encoder)
+            }
+            next = page.next
+        }
     }
 
     private var directories: DirectoryIndex { DirectoryIndex(hash: hash) }

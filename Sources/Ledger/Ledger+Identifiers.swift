@@ -1,9 +1,9 @@
 public import UploadCore
 
 extension Ledger {
-    /// Returns a path's stable identifier, 32 hexadecimal digits: the hash in its record's key.
+    /// Returns a path's stable identifier, 32 hexadecimal digits: the hashes in its record's key.
     public static func identifier(of path: RelativePath) -> String {
-        LedgerKeys.pathHash(path.bytes).hexadecimal
+        DropTable().prefix(of: path).hexadecimal
     }
 
     /// Returns the drop whose path has an identifier; nil if none does.

@@ -109,19 +109,17 @@ extension Ledger {
         // Paths with equal hashes could form a cycle.
         var seen = Set(buckets)
         while let bucket = buckets.popLast() {
-            var start = bucket
-            while true {
-                var page = DirectoryPage()
-                _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
-                    page = try DirectoryIndex.page(of: bucket, from: start, in: transaction)
-                    return nil
-                }
-                for record in page.drops.compactMap({ sound($0, damaged) })
+            var next: [UInt8]? = bucket
+            while let start = next {
+                let page = try page(of: DropRecord.self, from: start, startingWith: bucket, damaged: damaged)
+                for record in page.records
                 where record.path != directory && record.path.isWithin(directory) && !body(record) { return }
-                buckets += page.directories.filter { seen.insert($0).inserted }
-                guard let next = page.next else { break }
-                start = next
+                next = page.next
             }
+            let entries = try read { transaction throws(LMDBError) in
+                .success(try transaction.keys(LedgerTable.directories.table, prefix: bucket))
+            }
+            buckets += (entries ?? []).map { Array($0.dropFirst(bucket.count)) }.filter { seen.insert($0).inserted }
         }
     }
 
@@ -287,10 +285,13 @@ extension Ledger {
 
     /// Returns some hundred records, or fewer if they are large.
     ///
-    /// - Parameter start: the first key to read.
-    /// - Returns: the records, and the key to read next; nil at the end of the table.
+    /// - Parameters:
+    ///   - start: the first key to read.
+    ///   - prefix: the first bytes of all keys to read.
+    /// - Returns: the records, and the key to read next; nil after the last one.
     private func page<Record: StoredRecord>(
-        of type: Record.Type, from start: [UInt8], damaged: (LedgerError) -> Void
+        of type: Record.Type, from start: [UInt8], startingWith prefix: [UInt8] = [],
+        damaged: (LedgerError) -> Void
     ) throws(LedgerError) -> (records: [Record], next: [UInt8]?) {
         let mostRecords = 512
         let mostBytes = 1 << 20
@@ -300,6 +301,7 @@ extension Ledger {
         var next: [UInt8]?
         _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
             try transaction.scan(Record.table.table, from: start) { key, value in
+                guard key.starts(with: prefix) else { return false }
                 let key = Array(key)
                 found.append(Record.decode(value, key: key))
                 size += value.count

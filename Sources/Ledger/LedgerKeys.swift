@@ -3,16 +3,18 @@ import UploadCore
 
 /// Builds the tables' keys. Numbers are big-endian, so that LMDB's key order is numeric order.
 enum LedgerKeys {
-    /// Hashes a path to 16 bytes, since LMDB limits keys to 511 bytes and paths may be longer.
-    static func pathHash(_ path: [UInt8]) -> [UInt8] {
-        let hash = path.withUnsafeBytes { XXH3_128bits_withSeed($0.baseAddress, $0.count, 0) }
-        return bigEndian(hash.high64, hash.low64)
+    /// Hashes a directory's path, or a file's name, to 8 bytes: LMDB limits keys to 511 bytes, and paths may be longer.
+    static func hash(_ text: some Collection<UInt8>) -> [UInt8] {
+        let hash = Array(text).withUnsafeBytes { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }
+        return withUnsafeBytes(of: hash.bigEndian) { Array($0) }
     }
 
     /// Hashes what the server knows an upload by, since LMDB limits keys to 511 bytes and ids may be longer.
     static func removal(_ handle: RemoteHandle, _ scope: RemoteScope) -> [UInt8] {
         let object: [UInt8] = handle.object.map { [0] + Array($0.utf8) } ?? []
-        return pathHash(Array(scope.description.utf8) + [0] + Array(handle.id.utf8) + object)
+        let text = Array(scope.description.utf8) + [0] + Array(handle.id.utf8) + object
+        let hash = text.withUnsafeBytes { XXH3_128bits_withSeed($0.baseAddress, $0.count, 0) }
+        return bigEndian(hash.high64, hash.low64)
     }
 
     static func content(_ key: ContentKey) -> [UInt8] {

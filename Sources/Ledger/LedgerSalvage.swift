@@ -144,11 +144,10 @@ private struct SalvageImport {
         case .drops:
             let drop = record.value.withUnsafeBytes { try? DropRecord.decode($0, key: record.key).get() }
             guard let drop else { return false }
-            if let key = drop.key {
-                try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + record.key, [])
-            }
-            try DirectoryIndex().add(drop.path, record.key, in: transaction)
-            if drop.isNeededAtStart { try StartIndex.add(record.key, in: transaction) }
+            // The key may be that of an older version.
+            var encoder = RecordEncoder()
+            _ = try DropTable().store(drop, in: transaction, encoder: &encoder)
+            return true
         case .uploads:
             let upload = record.value.withUnsafeBytes { try? UploadRecord.decode($0, key: record.key).get() }
             guard let upload else { return false }

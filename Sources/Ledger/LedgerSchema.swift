@@ -14,7 +14,8 @@ enum LedgerSchema {
     /// - 6: new index of the queue; the number of drops in each state.
     /// - 7: new index of the drops that a start reads; new table of ids to delete on the server, which were settings.
     /// - 8: drops may hold what a recipe made of them; new table of what recipes made.
-    static let current: UInt32 = 8
+    /// - 9: drops of one directory are neighbors; the index of directories holds no drops.
+    static let current: UInt32 = 9
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
@@ -24,15 +25,14 @@ enum LedgerSchema {
         // Drops of older versions stay readable: a missing field has its default.
         1: { _ throws(LMDBError) in },
         2: { _ throws(LMDBError) in },
-        // Opening the file creates missing tables.
+        // Opening the file creates missing tables, and the last migration fills the index of directories.
         3: { _ throws(LMDBError) in },
-        4: { transaction throws(LMDBError) in try DirectoryIndex().build(in: transaction) },
+        4: { _ throws(LMDBError) in },
         5: { transaction throws(LMDBError) in
             try QueueIndex.build(in: transaction)
             try StateCounts.count(in: transaction.reading).store(in: transaction)
         },
         6: { transaction throws(LMDBError) in
-            try StartIndex.build(in: transaction)
             try RemovalRecord.adoptSettings(in: transaction)
             // Older versions did not record whether paths wait for other accounts.
             try put([1], setting: LedgerSetting.others, in: transaction)
@@ -41,6 +41,7 @@ enum LedgerSchema {
         7: { transaction throws(LMDBError) in
             try StateCounts.count(in: transaction.reading).store(in: transaction)
         },
+        8: { transaction throws(LMDBError) in try DropTable().moveAll(in: transaction) },
     ]
 
     /// Returns the first version with a table.

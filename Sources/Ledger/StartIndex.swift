@@ -22,23 +22,10 @@ enum StartIndex {
         if isNeeded { try add(slot, in: transaction) } else { try transaction.remove(table, slot) }
     }
 
-    /// Adds a drop.
-    static func add(_ slot: [UInt8], in transaction: borrowing WriteTransaction) throws(LMDBError) {
+    private static func add(_ slot: [UInt8], in transaction: borrowing WriteTransaction) throws(LMDBError) {
         var encoder = RecordEncoder()
         encoder.encodeIndexEntry(of: .start, key: slot)
         try transaction.put(table, slot, encoder.bytes)
-    }
-
-    /// Adds every drop of the ledger that is needed.
-    static func build(in transaction: borrowing WriteTransaction) throws(LMDBError) {
-        var next: [UInt8]? = []
-        while let start = next {
-            let page = try transaction.reading.page(of: LedgerTable.drops.table, from: start) { slot, value in
-                (slot: slot, isNeeded: (try? DropRecord.decode(value, key: slot).get().isNeededAtStart) ?? false)
-            }
-            for entry in page.entries where entry.isNeeded { try add(entry.slot, in: transaction) }
-            next = page.next
-        }
     }
 
     /// Returns some of the drops.

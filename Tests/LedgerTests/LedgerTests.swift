@@ -92,7 +92,7 @@ struct LedgerTests {
     @Test func pathsWhoseHashesCollideAreKeptApart() async throws {
         let colliding = try Ledger(
             directory: directory.path("colliding"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            mapSize: 64 << 20, drops: DropTable(hash: { _ in [UInt8](repeating: 1, count: 16) }), onTrouble: { _ in })
+            mapSize: 64 << 20, drops: DropTable(hash: { _ in [UInt8](repeating: 1, count: 8) }), onTrouble: { _ in })
         for name in ["a", "b", "c"] { await colliding.commit([.drop(fullDrop(try path(name)))]) }
         await colliding.commit([.forgetDrop(try path("a")), .drop(fullDrop(try path("c"), state: .failed))])
         #expect(try colliding.drop(at: path("a")) == nil)
@@ -119,7 +119,7 @@ struct LedgerTests {
 
     @Test func aDamagedDropIsReportedAndTheWalkGoesOn() async throws {
         await ledger.commit([.drop(fullDrop(try path("a"))), .drop(fullDrop(try path("b")))])
-        let slot = LedgerKeys.pathHash(try path("a").bytes) + [0]
+        let slot = DropTable().prefix(of: try path("a")) + [0]
         try ledger.environment.write { transaction throws(LMDBError) in
             try transaction.put(LedgerTable.drops.table, slot, [1, 2, 3])
         }

@@ -18,6 +18,11 @@ struct MigrationTests {
         directory = try TemporaryDirectory()
     }
 
+    /// Returns the key of a drop before version 9: a hash of the whole path. Which hash, does not matter.
+    private static func key(of path: RelativePath) -> [UInt8] {
+        LedgerKeys.hash(path.bytes) + LedgerKeys.hash(path.bytes.reversed()) + [0]
+    }
+
     /// Writes a ledger of an older version with one drop.
     ///
     /// - Parameter fields: encodes the drop's fields in the format of that version.
@@ -28,7 +33,7 @@ struct MigrationTests {
         // The name of another table takes the place of each omitted table, so that later tables keep their positions.
         let tables = LedgerTable.allCases.map { missing.contains($0) ? LedgerTable.meta.rawValue : $0.rawValue }
         let environment = try Environment(path: directory.path("ledger.lmdb"), tables: tables, mapSize: 64 << 20)
-        let key = LedgerKeys.pathHash(drop.path.bytes) + [0]
+        let key = Self.key(of: drop.path)
         var encoder = RecordEncoder()
         encoder.begin()
         fields(&encoder)
@@ -89,10 +94,11 @@ struct MigrationTests {
             try LedgerSchema.put([5, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
             try LedgerSchema.put(secret, LedgerSchema.secretKey, in: transaction)
             for drop in drops {
-                _ = try DropTable().store(drop, in: transaction, encoder: &encoder)
-                // There is no index for the start.
-                let slot = try DropTable().slot(of: drop.path, in: transaction.reading)
-                try transaction.remove(LedgerTable.start.table, slot.key)
+                let slot = Self.key(of: drop.path)
+                drop.encode(into: &encoder, key: slot)
+                try transaction.put(LedgerTable.drops.table, slot, encoder.bytes)
+                guard let key = drop.key else { continue }
+                try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + slot, [])
             }
             for upload in uploads {
                 let key = LedgerKeys.content(upload.key)
@@ -122,7 +128,14 @@ struct MigrationTests {
         #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
         let ledger = try openLedger(directory.path)
         #expect(try queue(of: ledger, pageSize: 100) == uploads.sorted { $0.place < $1.place })
-        #expect(try ledger.drop(at: drops[1299].path) == drops[1299])
+        for drop in drops {
+            #expect(try ledger.drop(at: drop.path) == drop)
+            #expect(try ledger.drops(of: #require(drop.key)) == [drop.path])
+        }
+        #expect(try ledger.dropCount() == drops.count)
+        var found: Set<RelativePath> = []
+        try ledger.forEachDrop(within: path("day 3")) { found.insert($0.path).inserted }
+        #expect(try found == Set(drops.map(\.path).filter { $0.isWithin(try path("day 3")) }))
         #expect(try ledger.counts() == numbers(of: drops))
         var needed = 0
         try ledger.forEachDropNeededAtStart { _ in
@@ -222,7 +235,7 @@ struct MigrationTests {
         let stored = try environment.read { transaction throws(LMDBError) in
             try LedgerSchema.value(LedgerSchema.versionKey, in: transaction)
         }
-        #expect(try stored?.get() == [8, 0, 0, 0])
+        #expect(try stored?.get() == [9, 0, 0, 0])
     }
 
     @Test func anOlderLedgerFindsItsDropsByTheirDirectories() throws {
@@ -290,12 +303,12 @@ struct MigrationTests {
         let environment = try Environment(
             path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
         try environment.write { transaction throws(LMDBError) in
-            try LedgerSchema.put([9, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
+            try LedgerSchema.put([10, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
             // A newer version may use a record format that this version can't read.
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 9, supported: 8)) {
+        #expect(throws: LedgerError.newerSchema(found: 10, supported: 9)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

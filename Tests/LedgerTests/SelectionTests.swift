@@ -76,8 +76,8 @@ struct SelectionTests {
 
     @Test mutating func aDamagedDropIsLeftOut() async throws {
         await ledger.commit([.drop(fullDrop(try path("a"))), .drop(fullDrop(try path("b")))])
+        let slot = DropTable().prefix(of: try path("a")) + [0]
         try ledger.environment.write { transaction throws(LMDBError) in
-            let slot = LedgerKeys.pathHash(Array("a".utf8)) + [0]
             var bytes = try transaction.reading.get(LedgerTable.drops.table, slot) { Array($0) } ?? []
             bytes[bytes.count - 1] ^= 1
             try transaction.put(LedgerTable.drops.table, slot, bytes)

@@ -108,8 +108,8 @@ struct StartIndexTests {
         let environment = try Environment(
             path: directory.path("ledger/ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue),
             mapSize: 64 << 20)
-        try environment.write { transaction throws(LMDBError) in
-            let slot = LedgerKeys.pathHash(Array("a".utf8)) + [0]
+        let slot = DropTable().prefix(of: try path("a")) + [0]
+        _ = try environment.write { transaction throws(LMDBError) in
             try transaction.remove(LedgerTable.start.table, slot)
         }
         environment.close()

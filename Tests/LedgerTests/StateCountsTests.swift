@@ -24,7 +24,7 @@ struct StateCountsTests {
         }
     }
 
-    private func slot(_ name: String) throws -> [UInt8] { LedgerKeys.pathHash(try path(name).bytes) + [0] }
+    private func slot(_ name: String) throws -> [UInt8] { DropTable().prefix(of: try path(name)) + [0] }
 
     @Test func aNewLedgerCountsNothing() throws {
         #expect(try ledger.counts() == [:])

@@ -69,6 +69,16 @@ extension ReadTransaction {
         return (entries, next)
     }
 
+    /// Whether a table has a key that starts with some bytes.
+    func hasKey(of table: Table, startingWith prefix: [UInt8]) throws(LMDBError) -> Bool {
+        var found = false
+        try scan(table, from: prefix) { key, _ in
+            found = key.starts(with: prefix)
+            return false
+        }
+        return found
+    }
+
     /// Returns a table's first and last key; nil if the table is empty.
     func ends(of table: Table) throws(LMDBError) -> (first: [UInt8], last: [UInt8])? {
         var cursor: OpaquePointer?
@@ -120,6 +130,12 @@ struct WriteTransaction: ~Copyable {
             }
         }
         try LMDBError.check(code, "mdb_put", table.name)
+    }
+
+    /// Removes all keys of a table.
+    func clear(_ table: Table) throws(LMDBError) {
+        defer { reading.mapped.used() }
+        try LMDBError.check(mdb_drop(reading.handle, reading.tables[table.index], 0), "mdb_drop", table.name)
     }
 
     /// Removes a key.

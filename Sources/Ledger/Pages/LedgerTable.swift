@@ -1,6 +1,6 @@
 /// The ledger's tables.
 public enum LedgerTable: String, CaseIterable, Sendable {
-    /// Drops, by a 128-bit hash of the path and an ordinal among paths of the same hash.
+    /// Drops, by 64-bit hashes of directory and name, and an ordinal among paths of the same hashes.
     case drops
     /// The paths of each content: by the content's key and the path's key in `drops`; no values.
     case contents
@@ -20,8 +20,8 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case sources
     /// Uploads of other accounts with their fragment states, by content key and a 64-bit hash of the scope.
     case parked
-    /// The children of each directory: by a 128-bit hash of the directory's path, and a child's key in `drops` or the
-    /// hash of a subdirectory. The values hold only a checksum.
+    /// The subdirectories of each directory: by 64-bit hashes of the directory's path and of the subdirectory's. The
+    /// values hold only a checksum.
     case directories
     /// The places of all uploads in the queue: by order and content key. The values hold only a checksum.
     case queue

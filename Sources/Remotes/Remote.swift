@@ -124,6 +124,8 @@ public struct UploadDescription: Equatable, Sendable {
     /// The content's SHA-256; nil if it was not computed. With a SHA-256, a server that reports the content as existing
     /// compared the digest, or the remote says that it did not.
     public var sha256: StrongDigest?
+    /// Whether the server assembled other bytes than were sent: a content that it claims to have may be these.
+    public var isDoubted = false
 
     /// Creates a description from the facts that are always known.
     public init(key: ContentKey, plan: FragmentPlan, path: RelativePath, type: MediaType, modified: Int64?) {

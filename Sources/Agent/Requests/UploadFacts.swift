@@ -21,6 +21,7 @@ struct UploadFacts {
             modified: record.identity.map { $0.modified / 1_000_000 })
         description.facts = record.product?.made?.facts ?? record.facts ?? MediaFacts()
         description.sha256 = upload.sha256
+        description.isDoubted = upload.assemblyFailures > 0
         return description
     }
 

@@ -220,11 +220,22 @@ struct S3Object: Equatable, Sendable {
 
     /// Whether this is a content that another upload stored: size and digests agree.
     ///
-    /// - Parameter sha256: the content's SHA-256, if known; compared if the object's is known, too.
-    func isContent(_ key: ContentKey, size: UInt64, sha256: StrongDigest?) -> Bool {
+    /// - Parameters:
+    ///   - sha256: the content's SHA-256, if known; compared if the object's is known, too.
+    ///   - joined: the tag of the content in parts, if known; compared if the object has as many parts.
+    ///   - isDoubted: whether the metadata, which precede the bytes, prove nothing without a tag that agrees.
+    func isContent(
+        _ key: ContentKey, size: UInt64, sha256: StrongDigest?, joined: ETag? = nil, isDoubted: Bool = false
+    ) -> Bool {
         guard self.size == size else { return false }
         if let sha256, self.sha256 != nil, !has(sha256) { return false }
         let digest = hasOpaqueTag ? nil : tag.digest
+        var isProved = digest != nil
+        if !hasOpaqueTag, let joined, tag.partCount == joined.partCount {
+            guard tag.matches(joined) else { return false }
+            isProved = true
+        }
+        if isDoubted, !isProved { return false }
         guard let md5 else { return digest == key }
         return md5 == key.description && (digest == nil || digest == key)
     }

@@ -22,9 +22,10 @@ extension S3Remote {
         await uploads.oneByOne { upload throws(RemoteFailure) -> FinishOutcome in
             let key = upload.handle.name
             switch try await client.look(key, confirmsAbsence: true) {
-            case .exists(let object) where object.isContent(upload.key, size: upload.plan.size, sha256: nil):
+            case .exists(let object):
+                guard await holds(object, upload.key, upload.plan) else { throw .forgotten }
                 return .confirmed(finished(key))
-            case .exists, .missing: throw .forgotten
+            case .missing: throw .forgotten
             case .hidden(let failure): throw failure
             }
         }

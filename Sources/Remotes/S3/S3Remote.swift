@@ -91,7 +91,7 @@ public final class S3Remote: Remote {
             let claim = claims.claim(key, for: upload.key)
             switch try await client.look(key) {
             case .exists(let object):
-                if object.isContent(upload.key, size: upload.plan.size, sha256: upload.sha256) {
+                if await holds(object, upload.key, upload.plan, upload.sha256, isDoubted: upload.isDoubted) {
                     claims.release(upload.key)
                     partDigests?.remove(upload.key)
                     return .existing(finished(key), byMD5Alone: !object.has(upload.sha256))
@@ -108,7 +108,23 @@ public final class S3Remote: Remote {
         throw .busyUpload(FileError(code: "name_taken", message: message, retryable: true))
     }
 
-    private func create(_ key: String, _ upload: UploadDescription) async throws(RemoteFailure) -> RemoteHandle {
+    /// Whether an object is a content. If the store joined as many parts as this run would send, their digests count.
+    func holds(
+        _ object: S3Object, _ key: ContentKey, _ plan: FragmentPlan, _ sha256: StrongDigest? = nil,
+        isDoubted: Bool = false
+    ) async -> Bool {
+        var joined: ETag?
+        if plan.count > 1, object.tag.partCount == plan.count {
+            joined = await digester.perform { [partDigests] in
+                let digests = (0..<plan.count).map { partDigests?.digests(of: key, plan, part: $0)?.md5 }
+                return ETag(ofParts: digests.map { ETag($0?.hexadecimal ?? "") })
+            }
+        }
+        return object.isContent(key, size: plan.size, sha256: sha256, joined: joined, isDoubted: isDoubted)
+    }
+
+    /// Begins an upload in parts.
+    func create(_ key: String, _ upload: UploadDescription) async throws(RemoteFailure) -> RemoteHandle {
         var headers = objectHeaders(upload)
         switch options.checksum {
         case .crc64nvme: headers[S3Header.checksumAlgorithm] = "CRC64NVME"

@@ -31,6 +31,8 @@ final class FakeS3Server: SourceConformanceServer {
         static let corrupts = Quirks(rawValue: 256)
         /// A part of an unknown upload, and its completion, are answered with a page of HTML and 500.
         static let failsOnUnknown = Quirks(rawValue: 512)
+        /// Parts are joined in another order.
+        static let joinsWrongly = Quirks(rawValue: 1024)
     }
 
     struct Part: Sendable {
@@ -283,6 +285,7 @@ final class FakeS3Server: SourceConformanceServer {
             parts.append(part)
         }
         if parts.dropLast().contains(where: { $0.size < state.smallestPart }) { return error(400, "EntityTooSmall") }
+        if state.quirks.contains(.joinsWrongly) { parts.reverse() }
         let digests = parts.flatMap { ContentKey(hexadecimal: $0.tag)?.bytes ?? [] }
         let tag = state.quirks.contains(.oddTags) ? "odd-odd" : "\(MD5Hasher.hash(digests).hexadecimal)-\(parts.count)"
         state.objects[upload.key] = Object(

@@ -162,6 +162,38 @@ struct S3MultipartTests: S3Steps {
         #expect(await server.s3.finish([upload]) == [.failure(.forgotten)])
     }
 
+    @Test("an object that was joined wrongly does not count as existing afterwards", arguments: [true, false])
+    func joinedWrongly(knowsParts: Bool) async throws {
+        let server = FakeS3Server(.joinsWrongly)
+        let content = try large(server)
+        let digests = (0..<content.plan.count).map { index in
+            let range = content.plan.range(of: index)
+            return PartDigests(md5: MD5Hasher.hash(Array(content.bytes[Int(range.lowerBound)..<Int(range.upperBound)])))
+        }
+        let handle = try await handle(content, server)
+        let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
+        guard case .failed = try await finish(content.upload(handle, receipts: receipts), server) else {
+            throw RemoteConformance.Unexpected("not failed")
+        }
+        server.change { $0.quirks = [] }
+        // Without the digests of its parts, another run knows only that the assembly failed.
+        let remote = knowsParts ? server.s3 : server.another()
+        if knowsParts { server.s3.partDigests?.store(digests, of: content.key) }
+        var description = content.description
+        description.isDoubted = !knowsParts
+        guard case .registered(let second, _) = try await remote.register([description])[0].get() else {
+            throw RemoteConformance.Unexpected("existing")
+        }
+        #expect(second.name == "in/\(content.key) (2).jpg")
+        let known = content.upload(RemoteHandle(id: handle.name))
+        if knowsParts { #expect(await remote.prove([known]) == [.failure(.forgotten)]) }
+        let again = try await RemoteConformance(server: server).sendAll(content, id: second)
+        guard case .confirmed = try await finish(content.upload(second, receipts: again), server) else {
+            throw RemoteConformance.Unexpected("not confirmed")
+        }
+        #expect(server.holds(content))
+    }
+
     @Test("a store that answers 500 for an upload it lost is asked, and the upload starts over")
     func unexplained() async throws {
         let server = FakeS3Server(.failsOnUnknown)

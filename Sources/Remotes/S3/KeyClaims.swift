@@ -17,40 +17,65 @@ final class KeyClaims: Sendable {
         case refused
     }
 
+    private struct Claim {
+        var key: String
+        /// The id of the upload that becomes the object; nil if the upload has none yet.
+        var upload: String?
+        /// Whether this run created the upload.
+        var isOfThisRun = false
+    }
+
     private struct State {
         var owners: [String: ContentKey] = [:]
-        var keys: [ContentKey: String] = [:]
+        var claims: [ContentKey: Claim] = [:]
     }
 
     private let state = Mutex(State())
 
     /// Claims the key of an object for a content. A new claim ends the content's earlier one.
+    ///
+    /// - Parameter upload: the id of the upload that becomes the object; nil before the store gave one.
     @discardableResult
-    func claim(_ key: String, for content: ContentKey) -> Answer {
+    func claim(_ key: String, for content: ContentKey, upload: String? = nil) -> Answer {
         state.withLock { state in
-            if let owner = state.owners[key] { return owner == content ? .held : .refused }
-            if let old = state.keys[content] { state.owners[old] = nil }
+            let owner = state.owners[key]
+            if owner == content, upload != nil, state.claims[content]?.upload == upload { return .held }
+            if let owner, owner != content { return .refused }
+            if let old = state.claims[content] { state.owners[old.key] = nil }
             state.owners[key] = content
-            state.keys[content] = key
-            return .new
+            state.claims[content] = Claim(key: key, upload: upload)
+            return owner == nil ? .new : .held
         }
+    }
+
+    /// Names the upload that this run created for a content with a claim.
+    func created(_ upload: String, of content: ContentKey) {
+        state.withLock { state in
+            state.claims[content]?.upload = upload
+            state.claims[content]?.isOfThisRun = true
+        }
+    }
+
+    /// Whether this run created an upload of a content.
+    func hasCreated(_ upload: String, of content: ContentKey) -> Bool {
+        state.withLock { $0.claims[content].map { $0.isOfThisRun && $0.upload == upload } ?? false }
     }
 
     /// Ends a content's claim.
     func release(_ content: ContentKey) {
         state.withLock { state in
-            if let key = state.keys.removeValue(forKey: content) { state.owners[key] = nil }
+            if let claim = state.claims.removeValue(forKey: content) { state.owners[claim.key] = nil }
         }
     }
 
-    /// Ends the claim to a key.
+    /// Ends the claim to a key, if it is that of this upload.
     ///
     /// - Returns: the content that held the claim; nil if none did.
-    @discardableResult
-    func release(key: String) -> ContentKey? {
+    func release(key: String, upload: String) -> ContentKey? {
         state.withLock { state in
-            guard let content = state.owners.removeValue(forKey: key) else { return nil }
-            state.keys[content] = nil
+            guard let content = state.owners[key], state.claims[content]?.upload == upload else { return nil }
+            state.owners[key] = nil
+            state.claims[content] = nil
             return content
         }
     }

@@ -162,8 +162,9 @@ struct S3Judge: Sendable {
         guard let code = problem.code else { return problem.status == 501 && !problem.isForeign }
         if code.hasPrefix("KMS.") || problem.status == 501 { return true }
         switch code {
+        // InvalidRequest: a bucket with Object Lock wants checksums, for instance.
         case "InvalidStorageClass", "InvalidEncryptionAlgorithmError", "InvalidBucketName", "NotImplemented",
-            "KMSInvalidStateException":
+            "KMSInvalidStateException", "InvalidRequest":
             return true
         // Ceph refuses an unknown storage class or encryption so.
         case "InvalidArgument":
@@ -173,8 +174,11 @@ struct S3Judge: Sendable {
     }
 
     private static func settings(_ problem: S3Problem) -> String {
-        problem.code == "InvalidBucketName"
-            ? "bucket" : "storage_class, server_side_encryption, sse_kms_key_id, acl and checksum"
+        switch problem.code {
+        case "InvalidBucketName": "bucket"
+        case "InvalidRequest": "checksum, then storage_class, server_side_encryption, sse_kms_key_id and acl"
+        default: "storage_class, server_side_encryption, sse_kms_key_id, acl and checksum"
+        }
     }
 
     /// Returns what to correct if the bucket is in another region.

@@ -67,7 +67,7 @@ extension S3Remote {
     private func complete(
         _ upload: RemoteUpload, _ key: String, _ receipts: [PartReceipt], isRepeated: Bool = false
     ) async throws(RemoteFailure) -> FinishOutcome {
-        guard claims.claim(key, for: upload.key) != .refused else {
+        guard claims.claim(key, for: upload.key, upload: upload.handle.id) != .refused else {
             let message =
                 "CompleteMultipartUpload: another file is being sent as \(key), and this one waits for its end"
             throw .busyUpload(FileError(code: "name_taken", message: message, retryable: true))
@@ -123,7 +123,6 @@ extension S3Remote {
         let presence = try await client.look(key, confirmsAbsence: step != .completed)
         switch presence {
         case .exists(let object) where object.isSent(upload.key, size: upload.plan.size, tag: tag):
-            // Another upload may have stored this content: the parts of this one would stay.
             if step == .taken { try await abort(upload) }
             return .confirmed(finished(key))
         case .hidden(let failure): throw failure
@@ -135,11 +134,21 @@ extension S3Remote {
             .put where presence != .missing:
             let message = "HeadObject: the object \(key) is not what was sent: its size or its ETag differs"
             return .failed(FileError(code: "assembly_failed", message: message, retryable: true))
-        case .taken:
-            // The parts belong to a name that is gone: the next registration finds another one.
-            try await abort(upload)
-            throw .forgotten
-        case .put, .forgotten: throw .forgotten
+        // The next registration finds another name.
+        case .taken, .put, .forgotten: throw .forgotten
+        }
+    }
+
+    /// Aborts an upload whose content another one may have stored: its parts would stay.
+    ///
+    /// - Throws: `.forgotten` if the credentials may not abort it. The next registration finds the object, and the machine
+    ///   removes the upload later.
+    private func abort(_ upload: RemoteUpload) async throws(RemoteFailure) {
+        do throws(RemoteFailure) {
+            try await remove([upload.handle])
+        } catch {
+            if case .busyUpload = error { throw .forgotten }
+            throw error
         }
     }
 }

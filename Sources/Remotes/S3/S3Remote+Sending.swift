@@ -18,7 +18,7 @@ extension S3Remote {
     private func put(_ fragment: OutgoingFragment, _ key: String) async throws(RemoteFailure) -> PartReceipt {
         let upload = fragment.upload
         // A new claim means that an earlier run looked for the object.
-        let claim = claims.claim(key, for: upload.key)
+        let claim = claims.claim(key, for: upload.key, upload: "")
         if claim == .refused { throw .forgotten }
         let details =
             upload.details
@@ -49,7 +49,7 @@ extension S3Remote {
     }
 
     private func sendPart(_ fragment: OutgoingFragment, _ key: String) async throws(RemoteFailure) -> PartReceipt {
-        claims.claim(key, for: fragment.upload.key)
+        claims.claim(key, for: fragment.upload.key, upload: fragment.upload.handle.id)
         var call = S3Client.Call(
             operation: "UploadPart", method: .put, key: key,
             query: [("partNumber", "\(fragment.index + 1)"), ("uploadId", fragment.upload.handle.id)])
@@ -76,9 +76,8 @@ extension S3Remote {
     ///
     /// - Throws: `.forgotten` if it must.
     func explain(_ answer: S3Client.Answer, _ upload: RemoteUpload) async throws(RemoteFailure) {
-        // The upload was created for other checksums: `remote.checksum` was changed.
-        if answer.problem?.code == "InvalidRequest" {
-            try await abort(upload)
+        // An earlier run created the upload for other checksums: `remote.checksum` was changed.
+        if answer.problem?.code == "InvalidRequest", !claims.hasCreated(upload.handle.id, of: upload.key) {
             throw .forgotten
         }
         if answer.isUnexplained { _ = try await parts(of: upload) }
@@ -157,7 +156,7 @@ extension S3Remote {
     /// permission to list parts, the ledger must do: the completion finds out whether a part is missing.
     public func resume(_ upload: RemoteUpload) async throws(RemoteFailure) -> ResumePoint {
         guard let key = upload.handle.object, !upload.handle.id.isEmpty else { return .unasked }
-        claims.claim(key, for: upload.key)
+        claims.claim(key, for: upload.key, upload: upload.handle.id)
         do throws(RemoteFailure) {
             return .fragments(try await parts(of: upload).mapValues(\.text))
         } catch {

@@ -99,8 +99,10 @@ public final class S3Remote: Remote {
             case .missing, .hidden:
                 if claim == .refused { continue }
                 // If the store hides its objects, the request that creates this one finds out.
-                if upload.plan.count <= 1 { return .registered(RemoteHandle(id: "", object: key), .asRecorded) }
-                return .registered(try await create(key, upload), .asRecorded)
+                let isSmall = upload.plan.count <= 1
+                let handle = isSmall ? RemoteHandle(id: "", object: key) : try await create(key, upload)
+                claims.created(handle.id, of: upload.key)
+                return .registered(handle, .asRecorded)
             }
         }
         let message =
@@ -174,21 +176,12 @@ public final class S3Remote: Remote {
     public func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {
         for handle in handles {
             guard let key = handle.object else { continue }
-            if let content = claims.release(key: key) { partDigests?.remove(content) }
+            if let content = claims.release(key: key, upload: handle.id) { partDigests?.remove(content) }
             if handle.id.isEmpty { continue }
             let call = S3Client.Call(
                 operation: "AbortMultipartUpload", method: .delete, key: key, query: [("uploadId", handle.id)])
             let answer = try await client.exchange(call)
             if let failure = answer.failure, !answer.meansMissing { throw failure.ofOneUpload }
-        }
-    }
-
-    /// Aborts an upload that starts over. If the credentials may not abort it, its parts stay.
-    func abort(_ upload: RemoteUpload) async throws(RemoteFailure) {
-        do throws(RemoteFailure) {
-            try await remove([upload.handle])
-        } catch {
-            guard case .busyUpload = error else { throw error }
         }
     }
 }

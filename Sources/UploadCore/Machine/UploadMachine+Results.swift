@@ -392,6 +392,7 @@ extension UploadMachine {
     /// Starts an upload over because the server no longer knows its id: at once the first time, later after a pause.
     private mutating func forgotten(_ key: ContentKey, request: Request, now: Now) {
         giveUpRequests(of: key, now: now)
+        if let handle = uploads[key]?.record.handle, handle.mayHoldParts { remove(handle) }
         uploads[key]?.timesForgotten += 1
         startOver(key)
         guard let upload = uploads[key] else { return }

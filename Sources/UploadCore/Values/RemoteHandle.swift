@@ -14,6 +14,9 @@ public struct RemoteHandle: Hashable, Sendable {
 
     /// The name that reports show: the object's key, or the id where the agent chooses no key.
     public var name: String { object ?? id }
+    /// Whether the server may hold parts of an upload that can't go on: a multipart upload of S3 keeps its parts until it
+    /// is aborted.
+    var mayHoldParts: Bool { object != nil && !id.isEmpty }
     /// ``name``; nil if the server has not named the upload yet.
     public var knownName: String? { name.isEmpty ? nil : name }
 }

@@ -118,15 +118,34 @@ struct S3MultipartTests: S3Steps {
         #expect(server.holds(content))
     }
 
-    @Test("an upload whose checksums the configuration no longer asks for is aborted, and registered again")
+    @Test("an upload of an earlier run whose checksums the configuration no longer asks for is registered again")
     func otherChecksums() async throws {
         let server = FakeS3Server { $0.checksum = .sha256 }
         let content = try large(server)
         let handle = try await handle(content, server)
         let receipts = try await RemoteConformance(server: server).sendAll(content, id: handle)
             .mapValues { PartReceipt(tag: PartReceipt($0).tag).text }
-        #expect(await server.s3.finish([content.upload(handle, receipts: receipts)]) == [.failure(.forgotten)])
-        #expect(server.openUploads == 0)
+        let upload = content.upload(handle, receipts: receipts)
+        #expect(await server.another().finish([upload]) == [.failure(.forgotten)])
+        // This run created the upload for the same checksums: another one would end the same way.
+        #expect(failure(await server.s3.finish([upload]).first) == "refused_setting")
+    }
+
+    @Test("a store that wants other checksums of parts refuses a setting, and says what it misses")
+    func refusedChecksum() async throws {
+        let server = FakeS3Server { $0.checksum = .none }
+        let content = try large(server)
+        let handle = try await handle(content, server)
+        server.change { $0.errors = [("UploadPart", 400, "InvalidRequest"), ("UploadPart", 400, "InvalidRequest")] }
+        await #expect {
+            try await server.s3.send(content.fragment(0, id: handle))
+        } throws: {
+            guard case .temporary(let error, _, .lasting)? = $0 as? RemoteFailure else { return false }
+            return error.code == "refused_setting" && error.message.contains("checksum")
+        }
+        await #expect(throws: RemoteFailure.forgotten) {
+            try await server.another().send(content.fragment(0, id: handle))
+        }
     }
 
     @Test("a part whose tag is another MD5 is not acknowledged, and holds up no other upload")
@@ -243,6 +262,24 @@ struct S3MultipartTests: S3Steps {
         #expect(try await handle(try small(4), server).name == "beach.jpg")
     }
 
+    @Test("a removal that an earlier run left ends no claim of this run")
+    func claimAfterARemoval() async throws {
+        let template = try S3KeyTemplate("{name}")
+        let server = FakeS3Server(.ignoresConditions) { $0.key = template }
+        let contents = try (1...2).map { try RemoteConformance(server: server).content($0) }
+        let old = try await handle(contents[0], server)
+        let run = server.another()
+        guard case .registered(let first, _) = try await run.register([contents[0].description])[0].get() else {
+            throw RemoteConformance.Unexpected("existing")
+        }
+        #expect(first.name == old.name && first.id != old.id)
+        try await run.remove([old])
+        guard case .registered(let second, _) = try await run.register([contents[1].description])[0].get() else {
+            throw RemoteConformance.Unexpected("existing")
+        }
+        #expect(second.name == "beach (2).jpg")
+    }
+
     @Test("a claimed name is no obstacle to a content that the store has under it")
     func claimOfExisting() async throws {
         let template = try S3KeyTemplate("{name}")
@@ -297,7 +334,7 @@ struct S3MultipartTests: S3Steps {
     }
 
     @Test(
-        "an upload whose name another content took is aborted, and registered again",
+        "an upload whose name another content took is registered again",
         arguments: [[], .ignoresConditions] as [FakeS3Server.Quirks])
     func takenAtTheEnd(quirks: FakeS3Server.Quirks) async throws {
         let server = FakeS3Server(quirks)
@@ -309,7 +346,6 @@ struct S3MultipartTests: S3Steps {
         }
         let upload = content.upload(handle, receipts: receipts)
         #expect(await server.s3.finish([upload]) == [.failure(.forgotten)])
-        #expect(server.openUploads == 0)
         #expect(server.objects[handle.name]?.bytes == [1])
     }
 
@@ -327,11 +363,9 @@ struct S3MultipartTests: S3Steps {
         }
         server.change { $0.errors = [("ListParts", 403, "AccessDenied")] }
         #expect(try await server.s3.resume(content.upload(handle)) == .asRecorded)
-        let other = FakeS3Server.Object(bytes: [1], size: 1, tag: "x", headers: [:])
-        server.change {
-            $0.objects[handle.name] = other
-            $0.errors = [("AbortMultipartUpload", 403, "AccessDenied")]
-        }
+        // Another upload stored the content. The upload counts as forgotten, so that its removal is tried later.
+        try await RemoteConformance(server: server).uploadsAContent()
+        server.change { $0.errors = [("AbortMultipartUpload", 403, "AccessDenied")] }
         #expect(await server.s3.finish([content.upload(handle, receipts: receipts)]) == [.failure(.forgotten)])
     }
 

@@ -246,6 +246,22 @@ struct ProtocolTests {
         #expect(bench.outcomes["a"] != nil)
     }
 
+    @Test("the parts of a multipart upload that starts over are removed, also after a refusal")
+    func forgottenParts() throws {
+        var bench = Bench(.s3)
+        let large = content(1, fragments: 40)
+        let handle = RemoteHandle(id: "upload", object: "a.mp4")
+        bench.tell(.join("a", large, paused: false))
+        bench.tell(.registered(try #require(bench.underWay.first).id, large.key, handle, .asRecorded))
+        bench.answer(.send, .failure(.forgotten))
+        #expect(bench.underWay.contains { $0.kind == .remove && $0.names == ["upload"] })
+        bench.answer(.remove, .failure(.busyUpload(.busy)))
+        #expect(bench.ledger.removals.contains(handle))
+        bench.run()
+        #expect(bench.outcomes["a"] != nil && bench.ledger.removals.isEmpty)
+        #expect(bench.begun.count { $0.kind == .remove } == 2)
+    }
+
     @Test("a content already on the server is done without sending")
     func existing() {
         var bench = Bench()

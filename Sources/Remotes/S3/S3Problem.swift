@@ -111,9 +111,11 @@ struct S3Judge: Sendable {
         case "SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "Busy", "Throttling",
             "ThrottlingException", "TooManyRequests", "RequestLimitExceeded", "ServerBusy":
             return temporary("server_busy", "", .trouble)
-        case "RequestTimeout", "IncompleteBody", "BadDigest", "InternalError", "XAmzContentSHA256Mismatch",
-            "XAmzContentChecksumMismatch":
-            return temporary("server_error", "", .trouble)
+        case "RequestTimeout", "InternalError": return temporary("server_error", "", .trouble)
+        // The bytes of this request arrived damaged.
+        case "BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch":
+            let error = FileError(code: "server_error", message: message, retryable: true)
+            return .busyUpload(error, retryAfter: retryAfter)
         case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
             let ahead = clock.adopt(dateIn: reply.headers)
             let advice =

@@ -63,10 +63,8 @@ extension S3Remote {
         call.headers[S3Header.metaMD5] = md5.description
         try await attach(body, to: &call, known: BodyDigests(md5: md5))
         if let answer = try await client.exchangeUnlessExists(call, looksFirst: true) {
-            try answer.accept()
-        } else if case .exists(let object) = try await client.look(key),
-            !object.isContent(md5, size: body.length, sha256: nil)
-        {
+            _ = try Self.tag(in: answer)
+        } else if !(try await stored(key)).isContent(md5, size: body.length, sha256: nil) {
             let message =
                 "PutObject: the object \(key) exists with another content; move or delete the object, then run "
                 + "`outbox retry`"

@@ -34,13 +34,18 @@ extension S3Remote {
             partDigests?.remove(upload.key)
             throw error
         }
-        // An earlier request stored the object and its reply was lost, or somebody else took the name.
+        let object = try await stored(key)
+        guard object.isContent(upload.key, size: upload.plan.size, sha256: details.sha256),
+            details.sha256 == nil || object.has(details.sha256)
+        else { throw .forgotten }
+        return PartReceipt(tag: object.tag)
+    }
+
+    /// Returns the object whose key a PutObject found taken: an earlier request stored it and its reply was lost, or somebody
+    /// else took the name.
+    func stored(_ key: String) async throws(RemoteFailure) -> S3Object {
         switch try await client.look(key) {
-        case .exists(let object)
-        where object.isContent(upload.key, size: upload.plan.size, sha256: details.sha256)
-            && (details.sha256 == nil || object.has(details.sha256)):
-            return PartReceipt(tag: object.tag)
-        case .exists: throw .forgotten
+        case .exists(let object): return object
         case .missing:
             let message = "PutObject: the object existed, and was deleted meanwhile"
             throw .busyUpload(FileError(code: "server_busy", message: message, retryable: true))
@@ -142,7 +147,7 @@ extension S3Remote {
     }
 
     /// Returns the tag in the reply to a part or an object.
-    private static func tag(in answer: S3Client.Answer) throws(RemoteFailure) -> ETag {
+    static func tag(in answer: S3Client.Answer) throws(RemoteFailure) -> ETag {
         try answer.accept()
         guard WebPage.isBlank(answer.reply) || answer.reply.headers.contains(.eTag) else {
             throw RemoteFailure.webPage(answer.judge.operation)

@@ -35,6 +35,42 @@ struct S3PostTests: S3Steps {
         #expect(server.objects["in/posts/0011/3.json"]?.bytes == [1])
     }
 
+    @Test(
+        "an object that can't be read, or that is gone again, proves no manifest",
+        arguments: [("GetObject", 403, "access_denied"), ("GetObject", 404, "server_busy")])
+    func unproved(operation: String, status: Int, code: String) async throws {
+        let server = FakeS3Server()
+        // The object that is there when the PUT comes can't be seen.
+        server.change { state in
+            state.errors = [
+                ("HeadObject", 404, "NoSuchKey"), ("PutObject", 412, "PreconditionFailed"), ("HeadObject", 403, "x"),
+                (operation, status, status == 403 ? "AccessDenied" : "NoSuchKey"),
+            ]
+        }
+        await #expect {
+            _ = try await server.s3.replacePortrait(BytesBody([1]))
+        } throws: {
+            guard case .busyUpload(let error, _)? = $0 as? RemoteFailure else { return false }
+            return error.code == code
+        }
+    }
+
+    @Test("a portal's page stores nothing")
+    func portal() async throws {
+        let page = HTTPReply(status: 200, headers: [.contentType: "text/html"], body: Array("<html>Log in</html>".utf8))
+        let transport = ScriptedTransport { request in
+            .success(request.method == "HEAD" ? HTTPReply(status: 404) : page)
+        }
+        let options = S3Options(endpoint: "http://s3.example.org", bucket: "photos")
+        let keys = FixedKeys(AccessKeys(id: "a", secret: "b"))
+        let remote = S3Remote(options, account: "", transport: transport, credentials: keys)
+        await #expect {
+            _ = try await remote.replacePortrait(BytesBody([1]))
+        } throws: {
+            self.code($0 as? RemoteFailure) == "captive_portal"
+        }
+    }
+
     @Test("a post's manifest names the objects of its files")
     func manifest() async throws {
         let server = FakeS3Server()

@@ -3,13 +3,16 @@ public import Transport
 import UploadCore
 
 /// Examines an S3 store with a small object under `remote.prefix`: whether the keys may write, read and delete it, whether
-/// the store keeps it from being overwritten, and whether the keys may begin and abort an upload in parts.
+/// the store keeps it from being overwritten, and whether the keys may begin, list and abort an upload in parts. The requests
+/// that write are those of the agent, with the same settings.
 public struct S3Examiner: RemoteExaminer {
     /// The content of the object.
     private static let text = Array("outbox doctor\n".utf8)
 
-    private let client: S3Client
+    private let remote: S3Remote
+    private let upload: UploadDescription
     private let key: String
+    private var client: S3Client { remote.client }
 
     /// Creates an examiner.
     ///
@@ -22,11 +25,16 @@ public struct S3Examiner: RemoteExaminer {
         _ options: S3Options, transport: any HTTPTransport, credentials: any CredentialSource,
         clock: ServerClock = ServerClock()
     ) {
-        client = S3Client(options, transport: transport, credentials: credentials, clock: clock)
-        key = "\(options.prefix)outbox-doctor.txt"
+        remote = S3Remote(options, account: "", transport: transport, credentials: credentials, clock: clock)
+        let name = "outbox-doctor.txt"
+        key = options.prefix + name
+        upload = UploadDescription(
+            key: BodyDigests(of: Self.text, .md5).md5 ?? ContentKey(high: 0, low: 0),
+            plan: FragmentPlan(size: UInt64(Self.text.count)), path: RelativePath(name) ?? .root,
+            type: MediaType(kind: .other, mime: "text/plain"), modified: nil)
     }
 
-    /// Sends six requests, one more if this machine's clock is wrong.
+    /// Sends seven requests, one more if this machine's clock is wrong.
     public func examine() async -> RemoteExamination {
         var examination = RemoteExamination(findings: [])
         do throws(RemoteFailure) {
@@ -47,12 +55,13 @@ public struct S3Examiner: RemoteExaminer {
         }
         // An object that an earlier examination could not delete.
         let existed = first.meansExists
-        if !existed { try first.accept() }
+        if !existed { _ = try S3Remote.tag(in: first) }
         examination.findings.append(.init(.ok, "the access keys are valid, and may write to the bucket \(bucket)"))
         let second = existed ? first : try await put(&examination)
         if second.meansExists {
             examination.findings.append(.init(.ok, "the store protects objects from being overwritten (If-None-Match)"))
         } else {
+            try second.accept()
             examination.findings.append(
                 .init(
                     .note, "the store does not support If-None-Match; the agent asks for an object before it sends one",
@@ -61,9 +70,7 @@ public struct S3Examiner: RemoteExaminer {
         var isForeign = false
         switch try await client.look(key) {
         case .exists(let object):
-            isForeign =
-                BodyDigests(of: Self.text, .md5).md5
-                .map { !object.isContent($0, size: UInt64(Self.text.count), sha256: nil) } ?? true
+            isForeign = !object.isContent(upload.key, size: upload.plan.size, sha256: nil)
             examination.findings.append(.init(.ok, "the access keys may read objects"))
         case .missing:
             examination.findings.append(.init(.warning, "the object \(key) was written, and a HEAD does not find it"))
@@ -90,17 +97,22 @@ public struct S3Examiner: RemoteExaminer {
         }
     }
 
-    /// Begins and aborts an upload in parts.
+    /// Begins, lists and aborts an upload in parts.
     private func examineParts(_ examination: inout RemoteExamination) async throws(RemoteFailure) {
-        let create = S3Client.Call(
-            operation: "CreateMultipartUpload", method: .post, key: key, query: [("uploads", "")])
-        let answer = try await client.exchange(create)
-        guard let id = S3Messages.uploadID(in: try answer.document()) else {
-            throw answer.judge.badReply("it has no UploadId")
+        let handle = try await remote.create(key, upload)
+        do throws(RemoteFailure) {
+            _ = try await remote.parts(
+                of: RemoteUpload(key: upload.key, handle: handle, plan: upload.plan, type: upload.type))
+        } catch {
+            examination.findings.append(
+                .init(
+                    .warning,
+                    "the access keys may not list the parts of an upload; after a restart the agent's own record counts",
+                    remedy: "Allow s3:ListMultipartUploadParts.", isAboutCredentials: true))
         }
-        let abort = S3Client.Call(
-            operation: "AbortMultipartUpload", method: .delete, key: key, query: [("uploadId", id)])
-        if try await client.exchange(abort).failure != nil {
+        do throws(RemoteFailure) {
+            try await remote.remove([handle])
+        } catch {
             examination.findings.append(
                 .init(
                     .warning, "the access keys may not abort uploads in parts; the parts of cancelled files stay",
@@ -110,15 +122,14 @@ public struct S3Examiner: RemoteExaminer {
     }
 
     private func put(_ examination: inout RemoteExamination) async throws(RemoteFailure) -> S3Client.Answer {
-        let digests = BodyDigests(of: Self.text, [.md5, .sha256])
-        var call = S3Client.Call(operation: "PutObject", method: .put, key: key)
-        call.headers = [.contentType: "text/plain", .ifNoneMatch: "*"]
-        call.headers[S3Header.contentMD5] = digests.md5?.bytes.base64
-        call.body = .bytes(Self.text)
-        call.payload = digests.sha256?.hexadecimal
+        var call = S3Client.Call(
+            operation: "PutObject", method: .put, key: key, headers: remote.objectHeaders(upload))
+        call.headers[.ifNoneMatch] = "*"
+        try await remote.attach(BytesBody(Self.text), to: &call, known: BodyDigests(md5: upload.key))
         var answer = try await client.exchange(call)
         if answer.meansNotImplemented {
             call.headers[.ifNoneMatch] = nil
+            try await remote.attach(BytesBody(Self.text), to: &call, known: BodyDigests(md5: upload.key))
             answer = try await client.exchange(call)
         }
         examination.date = answer.reply.headers.first(.date) ?? examination.date

@@ -1,15 +1,24 @@
+import HTTPTypes
 import Remotes
+import Synchronization
 import Testing
+import Transport
 import UploadCore
 
 @Suite("S3 examiner")
 struct S3ExaminerTests {
     /// The levels of the findings, and what they are about.
-    private func examine(_ server: FakeS3Server) async -> RemoteExamination {
+    private func examine(
+        _ server: FakeS3Server, over transport: (any HTTPTransport)? = nil,
+        change: (inout S3Options) -> Void = { _ in }
+    ) async -> RemoteExamination {
         var options = S3Options(endpoint: "https://s3.example.org/base/", bucket: "photos")
         options.region = "eu-central-1"
         options.prefix = "in/"
-        return await S3Examiner(options, transport: server.transport, credentials: server.credentials).examine()
+        change(&options)
+        return await S3Examiner(
+            options, transport: transport ?? server.transport, credentials: server.credentials
+        ).examine()
     }
 
     @Test("finds a good store good, and leaves nothing behind")
@@ -21,7 +30,8 @@ struct S3ExaminerTests {
         #expect(server.objects.isEmpty)
         #expect(
             server.log == [
-                "PutObject", "PutObject", "HeadObject", "DeleteObject", "CreateMultipartUpload", "AbortMultipartUpload",
+                "PutObject", "PutObject", "HeadObject", "DeleteObject", "CreateMultipartUpload", "ListParts",
+                "AbortMultipartUpload",
             ])
         #expect(server.openUploads == 0)
     }
@@ -31,6 +41,33 @@ struct S3ExaminerTests {
         #expect(await examine(FakeS3Server(.ignoresConditions)).findings.map(\.level) == [.ok, .note, .ok])
         #expect(await examine(FakeS3Server(.refusesConditions)).findings.map(\.level) == [.ok, .note, .ok])
         #expect(await examine(FakeS3Server(.hidesObjects)).findings.map(\.level) == [.ok, .ok, .warning])
+    }
+
+    @Test("sends the settings and the checksum that the agent sends")
+    func settings() async throws {
+        let server = FakeS3Server()
+        let examination = await examine(server) {
+            $0.storageClass = "COLD"
+            $0.serverSideEncryption = "AES256"
+            $0.acl = "private"
+            $0.checksum = .sha256
+        }
+        #expect(examination.findings.map(\.level) == [.ok, .ok, .ok])
+        let writes = server.transport.requests.filter { ["PUT", "POST"].contains($0.method) }
+        #expect(writes.count == 3)
+        for write in writes {
+            #expect(write.headers["x-amz-storage-class"] == "COLD" && write.headers["x-amz-acl"] == "private")
+            #expect(write.headers["x-amz-server-side-encryption"] == "AES256")
+            let checksum = write.method == "PUT" ? "x-amz-checksum-sha256" : "x-amz-checksum-algorithm"
+            #expect(write.headers[checksum] != nil && write.headers["Content-MD5"] == nil)
+        }
+    }
+
+    @Test("a failure of the second request says nothing about conditions")
+    func secondRequest() async {
+        let server = FakeS3Server()
+        let findings = await examine(server, over: BusyAtTheSecondPut(transport: server.transport)).findings
+        #expect(findings.map(\.level) == [.ok, .stop] && findings.last?.message.contains("SlowDown") == true)
     }
 
     @Test("an object that could not be deleted is no obstacle the next time")
@@ -59,6 +96,10 @@ struct S3ExaminerTests {
         let findings = await examine(server).findings
         #expect(findings.map(\.level) == [.ok, .ok, .ok, .warning])
         #expect(findings.last?.remedy?.contains("s3:AbortMultipartUpload") == true)
+        server.change { $0.errors = [("ListParts", 403, "AccessDenied")] }
+        let others = await examine(server).findings
+        #expect(others.map(\.level) == [.ok, .ok, .ok, .warning])
+        #expect(others.last?.remedy?.contains("s3:ListMultipartUploadParts") == true)
     }
 
     @Test("names a wrong clock, and goes on")
@@ -78,5 +119,21 @@ struct S3ExaminerTests {
         server.credentials.set(AccessKeys(id: "AKIAOTHER", secret: "x"))
         findings = await examine(server).findings
         #expect(findings.map(\.level) == [.stop] && findings.first?.isAboutCredentials == true)
+    }
+}
+
+/// Passes requests on, and answers the second PUT itself.
+private final class BusyAtTheSecondPut: HTTPTransport {
+    private let transport: any HTTPTransport
+    private let puts = Mutex(0)
+
+    init(transport: any HTTPTransport) { self.transport = transport }
+
+    func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply {
+        let isSecond = puts.withLock { puts in
+            if request.method == .put { puts += 1 }
+            return request.method == .put && puts == 2
+        }
+        return isSecond ? FakeS3Server.error(503, "SlowDown") : try await transport.send(request)
     }
 }

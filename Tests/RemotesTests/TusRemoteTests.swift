@@ -386,7 +386,7 @@ struct TusRemoteTests: TusSteps {
     func refusedRemoval() async throws {
         let server = FakeTusServer()
         for status in [404, 410, 403] {
-            server.plan("DELETE", status)
+            server.plan("DELETE", status, ["Tus-Resumable": "1.0.0"])
             try await server.remote.remove([RemoteHandle(id: FakeTusServer.url + "1")])
         }
         for status in [405, 501, 400] {
@@ -403,5 +403,21 @@ struct TusRemoteTests: TusSteps {
                 try await server.remote.remove([RemoteHandle(id: FakeTusServer.url + "1")])
             })
         else { throw RemoteConformance.Unexpected("423") }
+    }
+
+    @Test("a 403 of an unknown sender removes nothing; after several the upload is left to expire")
+    func forbiddenRemoval() async throws {
+        let server = FakeTusServer()
+        let handle = try await register(content(), server)
+        for _ in 0..<3 { server.plan("DELETE", 403) }
+        for _ in 0..<2 {
+            let refusal = await failure({ () throws(RemoteFailure) in try await server.remote.remove([handle]) })
+            #expect(kind(refusal) == .busyUpload)
+        }
+        try await server.remote.remove([handle])
+        #expect(server.openUploads == 1)
+        server.plan("DELETE", 403, ["Content-Type": "text/html"])
+        let page = await failure({ () throws(RemoteFailure) in try await server.remote.remove([handle]) })
+        #expect(kind(page) == .signedOut)
     }
 }

@@ -39,18 +39,42 @@ struct TusStatusTests: TusSteps {
                 == (status == 403 ? .forgotten : sending))
     }
 
-    @Test("a 403 without the header field of tus means bad credentials, whatever the request")
+    @Test("a 403 without the header field of tus concerns the upload alone, which starts over after several")
     func forbidden() async throws {
         let server = FakeTusServer()
         let content = try content()
         let handle = try await register(content, server)
+        let upload = content.upload(handle)
+        func resume() async -> TusFailureKind {
+            kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
+        }
+        for _ in 0..<2 {
+            for _ in 0..<3 { server.plan("HEAD", 403) }
+            #expect(await [resume(), resume(), resume()] == [.busyUpload, .busyUpload, .forgotten])
+        }
+        // Another answer ends the row.
+        server.plan("HEAD", 403)
+        #expect(await resume() == .busyUpload)
         server.plan("PATCH", 403)
         let fragment = try content.fragment(0, id: handle)
         #expect(
             kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.send(fragment) }))
-                == .signedOut)
-        server.plan("HEAD", 403)
+                == .busyUpload)
+        _ = try await server.remote.resume(upload)
+        for _ in 0..<2 { server.plan("HEAD", 403) }
+        #expect(await [resume(), resume()] == [.busyUpload, .busyUpload])
+    }
+
+    @Test("a 403 without the header field of tus means bad credentials at the creation, or with a page")
+    func forbiddenToAll() async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let handle = try await register(content, server)
         let upload = content.upload(handle)
+        server.plan("POST", 403)
+        let created = await server.remote.register([content.description])[0]
+        #expect(kind(await failure { () throws(RemoteFailure) in _ = try created.get() }) == .signedOut)
+        server.plan("HEAD", 403, ["Content-Type": "text/html"])
         #expect(
             kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
                 == .signedOut)

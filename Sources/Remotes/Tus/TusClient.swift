@@ -1,4 +1,5 @@
 import HTTPTypes
+import Synchronization
 import Transport
 import URLs
 import UploadCore
@@ -16,10 +17,19 @@ struct TusClient: Sendable {
     private static let timeouts = TransportRequest.Timeouts(
         connect: .seconds(30), stall: .seconds(30), reply: .seconds(60))
 
+    /// How many refusals in a row end an upload, see ``TusJudge/refusesUpload(_:)``.
+    private static let mostRefusals = 3
+
     let address: TusAddress
     let transport: any HTTPTransport
     private let authorizer: any Authorizer
     private let origin: WebOrigin?
+    private let refusals = Refusals()
+
+    /// The number of refusals in a row, by the URL of the upload.
+    private final class Refusals: Sendable {
+        let counts = Mutex<[String: Int]>([:])
+    }
 
     /// - Parameter url: the URL that creates uploads, as configured.
     init(url: String, transport: any HTTPTransport, authorizer: any Authorizer) {
@@ -123,7 +133,7 @@ struct TusClient: Sendable {
                 FileError(code: "reply_timeout", message: "HEAD: \(message)", retryable: true), outlook: .silent)
         case .failure(let error): throw judge.failure(error)
         }
-        try await accept(reply, judge)
+        try await accept(reply, judge, of: upload.handle.id)
         if let length = reply.number("Upload-Length"), length != upload.plan.size { throw .forgotten }
         if let offset = reply.number("Upload-Offset") {
             if offset > upload.plan.size { throw .forgotten }
@@ -153,7 +163,7 @@ struct TusClient: Sendable {
         }
         let reply = try await exchange(request, &judge)
         if reply.status == 413 { return .tooLarge(judge.failure(of: reply)) }
-        try await accept(reply, judge)
+        try await accept(reply, judge, of: fragment.upload.handle.id)
         let expected = base + part.upperBound
         switch reply.number("Upload-Offset") {
         case expected: return .acknowledged
@@ -169,17 +179,32 @@ struct TusClient: Sendable {
         let reply = try await exchange(
             TransportRequest(method: .delete, url: place, timeouts: Self.timeouts), &judge)
         // The server knows the account, and does not let it delete.
-        if reply.status == 403 { return }
+        if reply.status == 403, reply.isFromTus { return }
         do {
+            try checkRefusals(reply, judge, of: place)
             try judge.accept(reply)
         } catch RemoteFailure.forgotten {}
+    }
+
+    /// Counts the refusals of an upload in a row.
+    ///
+    /// - Throws: `.forgotten` after the last one: the upload starts over.
+    private func checkRefusals(_ reply: HTTPReply, _ judge: TusJudge, of place: String) throws(RemoteFailure) {
+        let isLast = refusals.counts.withLock { counts in
+            counts[place] = judge.refusesUpload(reply) ? counts[place, default: 0] + 1 : nil
+            guard counts[place] == Self.mostRefusals else { return false }
+            counts[place] = nil
+            return true
+        }
+        if isLast { throw .forgotten }
     }
 
     // MARK: Unknown uploads
 
     /// Checks that a reply about an upload reports success. A proxy whose server is away may answer 404 as well: without
     /// the header field of tus, the upload counts as forgotten only if the server answers at the creation URL.
-    private func accept(_ reply: HTTPReply, _ judge: TusJudge) async throws(RemoteFailure) {
+    private func accept(_ reply: HTTPReply, _ judge: TusJudge, of place: String) async throws(RemoteFailure) {
+        try checkRefusals(reply, judge, of: place)
         do throws(RemoteFailure) {
             try judge.accept(reply)
         } catch {

@@ -57,6 +57,10 @@ struct TusJudge {
             // The upload may be complete already. The next HEAD shows that, or bad credentials.
             if method == "PATCH" { return outOfStep("the server answered 403\(said)") }
         }
+        if refusesUpload(reply) {
+            return .busyUpload(
+                FileError(code: "access_denied", message: message, retryable: true), retryAfter: retryAfter)
+        }
         let meaning = (subject == .upload ? Self.ofUpload : Self.ofCreation)[status]
         switch meaning {
         case .unknown where subject == .upload:
@@ -73,6 +77,12 @@ struct TusJudge {
         default:
             return meaning.failure(message, retryAfter: retryAfter) ?? badReply(reply, "unexpected status \(status)")
         }
+    }
+
+    /// Whether a gateway refuses the requests about one upload: that of oCIS and OpenCloud answers so once the token in the
+    /// upload's URL has expired. Bad credentials show when the next upload is created.
+    func refusesUpload(_ reply: HTTPReply) -> Bool {
+        subject == .upload && reply.status == 403 && !reply.isFromTus && !WebPage.isBody(of: reply)
     }
 
     /// A refusal from a proxy or another web server.

@@ -162,6 +162,8 @@ extension Configuration {
         package var maxPatch: UInt64?
         /// tus: whether the request that creates the upload of a small file carries the file.
         package var creationWithUpload = false
+        /// tus: the template of the names that uploads have.
+        package var name = "{name}"
         /// s3: the region.
         package var region = "us-east-1"
         /// s3: the prefix of object keys.

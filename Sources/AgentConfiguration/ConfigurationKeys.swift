@@ -144,6 +144,10 @@ extension ConfigurationKey {
             "`tus` only: `true`: files of up to 512 KiB go with the request that creates the upload, if the server offers this; a lost reply leaves a second copy"
         ),
         ConfigurationKey(
+            "remote.name", \.remote.name, .plain,
+            "`tus` only: the template of the names that uploads have, of `{name}`, `{key}`, `{ext}`, `{path}`, `{date:%Y/%m}`, `{account}`"
+        ),
+        ConfigurationKey(
             "remote.bucket", \.remote.bucket, .noneOr(.plain, none: ""), "`s3` only, and required there: the bucket"),
         ConfigurationKey("remote.region", \.remote.region, .plain, "`s3` only: the region"),
         ConfigurationKey("remote.prefix", \.remote.prefix, .plain, "`s3` only: the beginning of all object keys"),

@@ -82,10 +82,12 @@ extension Configuration.Remote {
         check(
             (partSize ?? 0) % UInt64(ContentSeal.blockSize) == 0, "remote.part_size",
             reason: "must be a multiple of 512KiB")
-        do throws(S3KeyTemplate.Objection) {
-            _ = try S3KeyTemplate(key)
-        } catch {
-            check(false, "remote.key", reason: error.description)
+        for (key, template) in [("remote.key", key), ("remote.name", name)] {
+            do throws(S3KeyTemplate.Objection) {
+                _ = try S3KeyTemplate(template)
+            } catch {
+                check(false, key, reason: error.description)
+            }
         }
         return violations
     }
@@ -99,6 +101,7 @@ extension Configuration.Remote {
         }
         return [
             ("max_patch", .tus, same(\.maxPatch)), ("creation_with_upload", .tus, same(\.creationWithUpload)),
+            ("name", .tus, same(\.name)),
             ("bucket", .s3, same(\.bucket)), ("region", .s3, same(\.region)),
             ("prefix", .s3, same(\.prefix)), ("path_style", .s3, same(\.pathStyle)), ("key", .s3, same(\.key)),
             ("access_key_file", .s3, same(\.accessKeyFile)), ("secret_key_file", .s3, same(\.secretKeyFile)),

@@ -27,10 +27,12 @@ package struct RemoteFactory: Sendable {
                 S3Remote($0, account: account, transport: transport, credentials: credentials)
             }
         case .tus:
-            TusRemote(
-                url: settings.writtenURL, account: account, maximumPatch: settings.maxPatch,
-                createsWithUpload: settings.creationWithUpload, transport: transport,
-                authorizer: BearerAuthorizer(credentials, url: settings.url))
+            (try? S3KeyTemplate(settings.name)).map {
+                TusRemote(
+                    url: settings.writtenURL, account: account, name: $0, maximumPatch: settings.maxPatch,
+                    createsWithUpload: settings.creationWithUpload, transport: transport,
+                    authorizer: BearerAuthorizer(credentials, url: settings.url))
+            }
         }
     }
 

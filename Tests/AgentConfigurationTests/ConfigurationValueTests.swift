@@ -202,6 +202,8 @@ import UploadCore
             "remote.protocol = \"s3\"\nremote.bucket = \"b\"\nremote.creation_with_upload = true",
             "3: remote.creation_with_upload: belongs to protocol \"tus\""
         ),
+        ("remote.name = \"{key}\"", "1: remote.name: belongs to protocol \"tus\""),
+        ("remote.protocol = \"tus\"\nremote.name = \"a\"", "2: remote.name: must contain {key}, {path} or {name}"),
         ("remote.path_style = 1", "1: remote.path_style: must be true, false or \"auto\", is an integer"),
         ("remote.path_style = \"yes\"", "1: remote.path_style: must be true, false or \"auto\", is \"yes\""),
         ("remote.part_size = \"4MiB\"", "1: remote.part_size: must be 5MiB … 2GiB"),

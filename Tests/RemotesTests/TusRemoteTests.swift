@@ -35,8 +35,24 @@ struct TusRemoteTests: TusSteps {
         let plain = FakeTusServer.metadata(server.requests("POST").last?.field("Upload-Metadata") ?? "")
         #expect(plain["path"] == Array("trip/beach.jpg".utf8) && plain["path_bytes"] == nil)
         #expect(metadata["md5"] == Array(content.key.description.utf8))
-        #expect(metadata["mtime"] == Array("1700000000123".utf8))
+        #expect(metadata["mtime"] == Array("1700000000.123000000".utf8))
         #expect(metadata["filetype"] == Array("image/jpeg".utf8))
+    }
+
+    @Test("a template gives uploads names of their own, and times before 1970 round down")
+    func name() async throws {
+        let server = FakeTusServer()
+        let content = try content()
+        let remote = TusRemote(
+            url: FakeTusServer.url, account: "me", name: try S3KeyTemplate("{account} {key} {name}"),
+            transport: server.network,
+            authorizer: BearerAuthorizer(FixedToken(token: nil), url: FakeTusServer.url))
+        var description = content.description
+        description.modified = -1
+        _ = try await remote.register([description])[0].get()
+        let metadata = FakeTusServer.metadata(server.requests("POST").first?.field("Upload-Metadata") ?? "")
+        #expect(metadata["filename"] == Array("me \(content.key) beach.jpg".utf8))
+        #expect(metadata["mtime"] == Array("-1.999000000".utf8))
     }
 
     @Test(

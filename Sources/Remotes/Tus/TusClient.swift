@@ -23,6 +23,8 @@ struct TusClient: Sendable {
     let address: TusAddress
     let transport: any HTTPTransport
     private let authorizer: any Authorizer
+    private let account: String
+    private let name: S3KeyTemplate
     private let origin: WebOrigin?
     private let refusals = Refusals()
 
@@ -31,8 +33,16 @@ struct TusClient: Sendable {
         let counts = Mutex<[String: Int]>([:])
     }
 
-    /// - Parameter url: the URL that creates uploads, as configured.
-    init(url: String, transport: any HTTPTransport, authorizer: any Authorizer) {
+    /// - Parameters:
+    ///   - url: the URL that creates uploads, as configured.
+    ///   - account: for the template of names.
+    ///   - name: the template of `filename`.
+    init(
+        url: String, account: String = "", name: S3KeyTemplate = .fileName, transport: any HTTPTransport,
+        authorizer: any Authorizer
+    ) {
+        self.account = account
+        self.name = name
         address = TusAddress(url)
         self.transport = transport
         self.authorizer = authorizer
@@ -101,7 +111,10 @@ struct TusClient: Sendable {
     private func creation(of upload: UploadDescription, _ judge: TusJudge) -> TransportRequest {
         var request = TransportRequest(method: .post, url: address.creationURL(for: upload))
         judge.add("Upload-Length", "\(upload.plan.size)", to: &request)
-        judge.add("Upload-Metadata", TusMetadata.text(for: upload), to: &request)
+        let values = S3KeyTemplate.Values(
+            prefix: "", account: account, key: upload.key, type: upload.type, path: upload.path,
+            modified: upload.modified)
+        judge.add("Upload-Metadata", TusMetadata.text(for: upload, name: name.objectKey(values)), to: &request)
         return request
     }
 

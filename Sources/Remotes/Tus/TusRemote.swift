@@ -54,17 +54,18 @@ public final class TusRemote: Remote {
     /// - Parameters:
     ///   - url: the URL that creates uploads, as configured.
     ///   - account: the owner of the uploads; part of the scope.
+    ///   - name: the template of the names that uploads have.
     ///   - maximumPatch: the largest body of one PATCH in bytes; nil for no limit.
     ///   - createsWithUpload: whether requests that create uploads may carry small contents, if the server offers it.
     ///   - transport: sends the requests.
     ///   - authorizer: adds the token to each request.
     public init(
-        url: String, account: String, maximumPatch: UInt64? = nil, createsWithUpload: Bool = false,
-        transport: any HTTPTransport, authorizer: any Authorizer
+        url: String, account: String, name: S3KeyTemplate = .fileName, maximumPatch: UInt64? = nil,
+        createsWithUpload: Bool = false, transport: any HTTPTransport, authorizer: any Authorizer
     ) {
         traits = Self.traits(maximumPatch: maximumPatch)
         scope = RemoteScope(protocolName: "tus", server: url, account: account)
-        client = TusClient(url: url, transport: transport, authorizer: authorizer)
+        client = TusClient(url: url, account: account, name: name, transport: transport, authorizer: authorizer)
         self.maximumPatch = Mutex(maximumPatch)
         creation = Mutex(Creation(isAllowed: createsWithUpload))
     }

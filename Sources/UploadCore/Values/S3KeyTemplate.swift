@@ -17,6 +17,9 @@ public struct S3KeyTemplate: Hashable, Sendable {
     /// The default template.
     public static let standardTemplate = S3KeyTemplate(parts: [.prefix, .key, .fileExtension])
 
+    /// The template of the names that tus gives uploads: the file's name.
+    public static let fileName = S3KeyTemplate(parts: [.name])
+
     /// Why a text is no template.
     public struct Objection: Error, Equatable, Sendable, CustomStringConvertible {
         /// A clause about the template, as "has no } for its {".

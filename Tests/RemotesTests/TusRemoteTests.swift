@@ -126,6 +126,17 @@ struct TusRemoteTests: TusSteps {
         _ = try await register(content(), late)
     }
 
+    @Test(
+        "only an answer that may not pass ends the question what a server offers",
+        arguments: [(200, 1), (404, 1), (405, 1), (501, 1), (401, 2), (403, 2), (500, 2), (503, 2), (0, 2)])
+    func repeatedQuestion(status: Int, questions: Int) async throws {
+        let server = FakeTusServer()
+        server.plan(
+            "OPTIONS", status == 0 ? .failure(.replyTimeout("late")) : .success(HTTPReply(status: status)))
+        for _ in 0..<3 { _ = try await register(content(), server) }
+        #expect(server.requests("OPTIONS").count == questions)
+    }
+
     @Test("a server that can't be reached is asked again")
     func unreachable() async throws {
         let server = FakeTusServer()
@@ -160,6 +171,18 @@ struct TusRemoteTests: TusSteps {
         #expect(server.requests("POST").isEmpty)
         _ = try await register(TestContent(2, size: 1000), FakeTusServer { $0.offer["Tus-Max-Size"] = "1000" })
         _ = try await register(content(), FakeTusServer { $0.offer["Tus-Max-Size"] = "0" })
+    }
+
+    @Test("a limit is asked for again before a file is refused")
+    func raisedLimit() async throws {
+        let server = FakeTusServer { $0.offer["Tus-Max-Size"] = "1000" }
+        _ = try await register(TestContent(2, size: 1000), server)
+        guard case .failure(.permanent) = await server.remote.register([try content().description])[0] else {
+            throw RemoteConformance.Unexpected("not refused")
+        }
+        server.network.state.withLock { $0.manner.offer["Tus-Max-Size"] = nil }
+        _ = try await register(content(), server)
+        #expect(server.requests("OPTIONS").count == 3)
     }
 
     // MARK: PATCH

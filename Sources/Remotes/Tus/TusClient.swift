@@ -60,11 +60,12 @@ struct TusClient: Sendable {
                 to: TransportRequest(method: .options, url: address.url, timeouts: Self.timeouts), &judge)
             {
             case .success(let answer): reply = answer
-            case .failure(.replyTimeout): return .success(.unknown)
+            case .failure(.replyTimeout): return .success(.unanswered)
             case .failure(let error): throw judge.failure(error)
             }
             guard (200...299).contains(reply.status), let offer = TusOffer(reply.headers) else {
-                return .success(.unknown)
+                let knowsNoOptions = (200...299).contains(reply.status) || [404, 405, 501].contains(reply.status)
+                return .success(knowsNoOptions ? .unknown : .unanswered)
             }
             if !offer.speaksOurVersion { throw judge.wrongVersion(reply) }
             return .success(offer)

@@ -4,7 +4,15 @@ import HTTPTypes
 struct TusOffer: Equatable, Sendable {
     /// A server that says nothing.
     static let unknown = TusOffer()
+    /// A server that may say more another time.
+    static let unanswered = {
+        var offer = TusOffer()
+        offer.isLasting = false
+        return offer
+    }()
 
+    /// Whether the server need not be asked again.
+    private(set) var isLasting = true
     /// The versions of the protocol (`Tus-Version`), preferred first.
     private(set) var versions: [String] = []
     /// The extensions (`Tus-Extension`); nil if the server does not say.

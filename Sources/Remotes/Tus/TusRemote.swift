@@ -140,7 +140,12 @@ public final class TusRemote: Remote {
 
     private func register(_ upload: UploadDescription) async throws(RemoteFailure) -> Registration {
         let isFirst = discovery.withLock { $0 == nil }
-        let offer = try await offer()
+        var offer = try await offer()
+        if !isFirst, offer.maximumSize.map({ $0 < upload.plan.size }) == true {
+            // Somebody may have raised the limit since.
+            discovery.withLock { $0 = nil }
+            offer = try await self.offer()
+        }
         if let most = offer.maximumSize, upload.plan.size > most {
             let message =
                 "the server takes files of at most \(most) bytes (Tus-Max-Size), and this file has \(upload.plan.size); "
@@ -194,7 +199,7 @@ public final class TusRemote: Remote {
         throw .outOfStep(FileError(code: "out_of_step", message: message, retryable: true))
     }
 
-    /// Asks the server once what it offers. All creations wait for the answer.
+    /// Asks the server what it offers, once if it answers. All creations wait for the answer.
     private func offer() async throws(RemoteFailure) -> TusOffer {
         let asking = discovery.withLock { discovery in
             if let discovery { return discovery }
@@ -203,11 +208,17 @@ public final class TusRemote: Remote {
             return new
         }
         switch await asking.value {
-        case .success(let offer): return offer
+        case .success(let offer):
+            if !offer.isLasting { forget(asking) }
+            return offer
         case .failure(let failure):
-            discovery.withLock { if $0 == asking { $0 = nil } }
+            forget(asking)
             throw failure
         }
+    }
+
+    private func forget(_ asking: Discovery) {
+        discovery.withLock { if $0 == asking { $0 = nil } }
     }
 
     /// Returns the checksum of a part of a fragment, if the server takes one of this kind and the part is either the

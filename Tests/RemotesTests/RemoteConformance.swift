@@ -54,9 +54,9 @@ struct RemoteConformance {
     }
 
     func register(_ content: TestContent) async throws -> RemoteHandle {
-        guard case .success(.registered(let id, _)) = await remote.register([content.description]).first else {
-            throw Unexpected("no id")
-        }
+        guard let result = await remote.register([content.description]).first,
+            case .registered(let id, _) = try result.get()
+        else { throw Unexpected("no id") }
         return id
     }
 

@@ -70,6 +70,8 @@ final class FakeS3Server: SourceConformanceServer {
         /// `METHOD operation` of each request.
         var log: [String] = []
         var losesReply = false
+        /// The operation that loses a reply, after so many that arrive; nil once it is lost.
+        var losing: (operation: String, after: Int)?
         var cutsPart = false
         var isDown = false
         /// Errors that answer the next requests of an operation. Without a code, another server answers.
@@ -162,8 +164,15 @@ final class FakeS3Server: SourceConformanceServer {
             reply.headers[HTTPField.Name("x-amz-request-id") ?? .accept] = "1"
             if request.method == "HEAD" { reply.body = [] }
             defer { state.losesReply = false }
-            return state.losesReply ? .failure(.reset("the reply was lost")) : .success(reply)
+            let isLost = state.losesReply || loses(operation, &state)
+            return isLost ? .failure(.reset("the reply was lost")) : .success(reply)
         }
+    }
+
+    private static func loses(_ operation: String, _ state: inout State) -> Bool {
+        guard let losing = state.losing, losing.operation == operation else { return false }
+        state.losing = losing.after > 0 ? (operation, losing.after - 1) : nil
+        return losing.after == 0
     }
 
     private static func operation(_ method: String, _ query: [String: String]) -> String {

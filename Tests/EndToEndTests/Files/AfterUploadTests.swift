@@ -142,6 +142,25 @@ struct AfterUploadTests {
         expectClean(server, finished: [key])
     }
 
+    @Test("a file that could not leave before a restart leaves only after the server was asked again")
+    func unusableTargetBefore() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.after_upload": "move", "intake.rescan": "1s"])
+        try agent.drop("Sent", Array("a plain file\n".utf8))
+        try await agent.start()
+        let key = try agent.drop("a.jpg", .jpeg, size: 600_000)
+        try await agent.hasSaid("error", "move_to")
+        try await agent.stop()
+        let asked = server.count(.isFinish)
+
+        agent.remove("Sent")
+        try await agent.start()
+
+        try await expectMoved(key, to: "Sent/a.jpg", in: agent)
+        #expect(server.count(.isFinish) > asked)
+        expectClean(server, finished: [key])
+    }
+
     // MARK: delete
 
     @Test("delete removes the file, and sidecar and entry stay for the retention")

@@ -177,10 +177,15 @@ struct RealServerTests {
     func deleteAfterUpload(server: RealServer) async throws {
         let agent = try server.agent(["intake.after_upload": "delete"])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 9 << 20)
-
+        let seed = UInt64.random(in: 0 ... .max)
+        let key = try agent.drop("a.mp4", .mp4, size: 9 << 20, seed: seed)
         try await Poll.until("the file to be deleted", lastState: { agent.log }) { !agent.exists("a.mp4") }
+        // Its content is confirmed already, so the agent asks for a proof.
+        try agent.drop("b.mp4", .mp4, size: 9 << 20, seed: seed)
 
+        try await Poll.until("the copy to be deleted", lastState: { agent.log }) { !agent.exists("b.mp4") }
+
+        try await agent.reached("b.mp4", .done)
         #expect(try server.contents(size: 9 << 20, md5: key).count == 1)
     }
 

@@ -89,7 +89,7 @@ struct RunningAgent: Service {
         let memory = MemoryReturn { [ledger] in ledger.unmapPages() }
         uploader = try Self.makeUploader(
             configuration, ledger, remote, session, pictures, events, environment: environment, files: files,
-            version: version,
+            troubles: troubles, version: version,
             onChange: {
                 notifier.changed()
                 memory.worked()
@@ -210,7 +210,7 @@ struct RunningAgent: Service {
     private static func makeUploader(
         _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ session: SessionKeeper,
         _ pictures: PictureServices, _ events: EventHub, environment: [String: String], files: OutboxFiles,
-        version: String,
+        troubles: TroubleReporter, version: String,
         onChange: @escaping @Sendable () -> Void, _ logger: Logger
     ) throws(AgentFailure) -> Uploader {
         let secret: DigestSecret?
@@ -239,7 +239,8 @@ struct RunningAgent: Service {
             hashPool: hashPool,
             secret: secret,
             sidecars: SidecarWriter(
-                store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger),
+                store: store, writesRejected: configuration.sidecars.rejected, clock: clock, logger: logger,
+                onTrouble: { troubles.note(sidecars: $0) }),
             media: pictures.examiner, products: products, recipes: configuration.media.recipes,
             productLimits: ProductQueue.Limits(
                 pictures: processorCount(), videos: 1, storedBytes: configuration.media.productsMaxSize),

@@ -2,7 +2,8 @@ import Ledger
 import Logging
 import Synchronization
 
-/// Logs once when the ledger can't be written, and once when it can again. Also lists the trouble among the problems.
+/// Lists among the problems that the ledger, or sidecars, can't be written. Logs once when the ledger can't be written, and
+/// once when it can again.
 final class TroubleReporter: Sendable {
     private let logger: Logger
     private let uploader = Mutex<Uploader?>(nil)
@@ -29,5 +30,9 @@ final class TroubleReporter: Sendable {
             logger.notice("the ledger can be written again")
         }
         uploader.withLock(\.self)?.run { $0.status.recordLedgerTrouble(trouble?.description) }
+    }
+
+    func note(sidecars message: String?) {
+        uploader.withLock(\.self)?.run { $0.status.problems[.sidecars] = message }
     }
 }

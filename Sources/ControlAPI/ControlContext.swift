@@ -14,6 +14,8 @@ struct ControlContext: RequestContext {
     /// The port that the client connected to; 0 on a Unix socket.
     var localPort: Int { channel.localAddress?.port ?? 0 }
 
+    func keepConnection(at seats: DashboardSeats) { seats.trust(channel) }
+
     /// Runs work that only the client benefits from. The task is cancelled when the client closes the connection.
     ///
     /// A client that only stopped sending (shutdown(2) with `SHUT_WR`) is still present. Further data, such as

@@ -116,15 +116,15 @@ package struct ControlServer: Service {
     private func serve(_ dashboard: Dashboard) async {
         let keys = DashboardKeys()
         let host = dashboard.address.host
-        let router = router(behind: DashboardGuard(host: host, keys: keys)) { PageRoutes().add(to: $0) }
+        let seats = DashboardSeats(limit: Dashboard.mostConnections)
+        let router = router(behind: DashboardGuard(host: host, keys: keys, seats: seats)) { PageRoutes().add(to: $0) }
         do {
             let server = try server(
                 router,
                 configuration: .init(
-                    address: .hostname(dashboard.address.bindAddress, port: dashboard.address.port), backlog: 64,
-                    availableConnectionsDelegate: MaximumAvailableConnections(Dashboard.mostConnections)),
+                    address: .hostname(dashboard.address.bindAddress, port: dashboard.address.port), backlog: 64),
                 connections: .init(
-                    additionalChannelHandlers: [ClientPresence(), DashboardConnection()],
+                    additionalChannelHandlers: [ClientPresence(), DashboardConnection(seats)],
                     idleTimeout: DashboardConnection.idleTimeout,
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))

@@ -121,7 +121,7 @@ public final class Receiver: Sendable {
         let services = ServiceGroupConfiguration(
             services: [
                 .init(service: Serving(application: application, connections: connections)),
-                .init(service: Expiry(store: store, interval: Self.expiryInterval)),
+                .init(service: Expiry(store: store, smallPictures: smallPictures, interval: Self.expiryInterval)),
                 .init(service: Stop(end: end), successTerminationBehavior: .gracefullyShutdownGroup),
             ], logger: logger)
         do {
@@ -145,6 +145,7 @@ extension Receiver {
 /// Runs the housekeeping at a fixed interval.
 private struct Expiry: Service {
     let store: Store
+    let smallPictures: SmallPictures?
     let interval: Duration
 
     func run() async throws {
@@ -152,6 +153,7 @@ private struct Expiry: Service {
             while true {
                 try await Task.sleep(for: interval)
                 store.keepHouse()
+                smallPictures?.removeStale()
             }
         }
     }

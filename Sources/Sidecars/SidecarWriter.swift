@@ -37,6 +37,7 @@ package actor SidecarWriter {
     private let writesRejected: Bool
     private let clock: any Clocks
     private let logger: Logger
+    private let onTrouble: @Sendable (String?) -> Void
     private let waiting = Mutex(Waiting())
     private var alarm = Alarm()
     private var directories: [RelativePath: Directory] = [:]
@@ -48,18 +49,25 @@ package actor SidecarWriter {
     private var onceChecked: [@Sendable () -> Void] = []
     /// Subjects whose last write failed.
     private var unwritten: Set<SidecarSubject> = []
+    private var hasToldTrouble = false
     /// Whether any sidecar can't be written.
     var isInTrouble: Bool { !unwritten.isEmpty }
 
     /// Creates a writer.
     ///
-    /// - Parameter writesRejected: whether rejected files get a sidecar with the reason.
-    package init(store: SidecarStore, writesRejected: Bool, clock: any Clocks, logger: Logger) {
+    /// - Parameters:
+    ///   - writesRejected: whether rejected files get a sidecar with the reason.
+    ///   - onTrouble: called with a message for people when sidecars can't be written, with `nil` when they can again.
+    package init(
+        store: SidecarStore, writesRejected: Bool, clock: any Clocks, logger: Logger,
+        onTrouble: @escaping @Sendable (String?) -> Void = { _ in }
+    ) {
         self.store = store
         standBesideFiles = store.standBesideFiles
         self.writesRejected = writesRejected
         self.clock = clock
         self.logger = logger
+        self.onTrouble = onTrouble
     }
 
     /// Requests writing a path's sidecar when due.
@@ -210,6 +218,7 @@ package actor SidecarWriter {
         directories = [:]
         names = [:]
         unwritten = []
+        tellOnceWritten()
     }
 
     private func ring() {
@@ -228,6 +237,7 @@ package actor SidecarWriter {
             }
         case .remove:
             unwritten.remove(job.subject)
+            tellOnceWritten()
             store.remove(
                 for: job.subject, known: names.removeValue(forKey: job.subject),
                 in: directories[job.subject.directory])
@@ -261,6 +271,7 @@ package actor SidecarWriter {
             }
         }
         unwritten.remove(subject)
+        tellOnceWritten()
         wrote(sidecar, digest: digest)
     }
 
@@ -302,12 +313,19 @@ package actor SidecarWriter {
         logger.notice("sidecars can be written again")
     }
 
+    private func tellOnceWritten() {
+        guard unwritten.isEmpty, hasToldTrouble else { return }
+        hasToldTrouble = false
+        onTrouble(nil)
+    }
+
     private func warn(_ subject: SidecarSubject, _ error: Errno) {
         let isNew = unwritten.isEmpty
         unwritten.insert(subject)
         guard isNew else { return }
-        logger.error(
-            "sidecars can't be written; uploads continue; free space, or correct the permissions",
-            metadata: ["path": "\(subject)", "reason": "\(error)"])
+        let message = "sidecars can't be written; uploads continue; free space, or correct the permissions"
+        logger.error("\(message)", metadata: ["path": "\(subject)", "reason": "\(error)"])
+        hasToldTrouble = true
+        onTrouble("\(message) (\(subject): \(error))")
     }
 }

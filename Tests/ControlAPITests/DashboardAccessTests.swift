@@ -129,6 +129,20 @@ struct DashboardAccessTests {
         #expect(Self.access.judge(local) == .serve)
     }
 
+    @Test(
+        "Pages elsewhere may lead to the page and to the secret URL, and read nothing",
+        arguments: ["cross-site", "same-site"])
+    func readingFromOtherPages(site: String) {
+        func verdict(_ path: String) -> Verdict {
+            Self.access.judge(Self.visit { ($0.path, $0.fetchSite) = (path, site) })
+        }
+        #expect(verdict("/") == .serve)
+        #expect(verdict("/open/\(Self.keys.secret)") == .welcome)
+        for path in ["/v1/avatar", "/v1/files", "/files.js"] {
+            #expect(verdict(path) == .refuse(.foreignOrigin), "\(path)")
+        }
+    }
+
     @Test("The secret is a token for metrics and health, and for nothing else")
     func token() {
         func verdict(_ path: String, _ authorization: String, _ method: HTTPRequest.Method = .get) -> Verdict {

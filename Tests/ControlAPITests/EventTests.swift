@@ -37,6 +37,16 @@ struct EventTests {
         #expect(pacing.news(in: report, now: start) == .state)
     }
 
+    @Test("Dimensions that become known are an event at once: a file at rest has no other one")
+    func dimensions() throws {
+        var pacing = EventPacing<FileReport>(generation: 4096)
+        var report = try Self.report(.paused)
+        _ = pacing.news(in: report, now: start)
+        report.facts.width = 640
+        #expect(pacing.news(in: report, now: start) == .state)
+        #expect(pacing.news(in: report, now: start) == nil)
+    }
+
     @Test("Progress is an event at most once a second, in steps of one per cent")
     func progress() throws {
         var pacing = EventPacing<FileReport>(generation: 4096)

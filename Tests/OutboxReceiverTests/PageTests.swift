@@ -70,6 +70,20 @@ import Testing
         }
     }
 
+    @Test func theSmallVersionOfARemovedPictureIsNotServed() async throws {
+        try await TestServer.run(configure: { $0.mediaWorker = "/bin/true" }) { server in
+            let content = TestServer.content(20)
+            let (_, url) = try server.upload(content, name: "sea.heic", type: "image/heic")
+            let token = url.split(separator: "/")[1]
+            let small = server.root.appending(path: "thumbnails/\(token).jpg")
+            try Data("drawn".utf8).write(to: small)
+            #expect(try server.get("/t/\(token).jpg").body.elementsEqual("drawn".utf8))
+            let md5 = TestServer.md5(content)
+            try FileManager.default.removeItem(at: server.root.appending(path: "objects/\(md5.prefix(2))/\(md5)"))
+            #expect(try server.get("/t/\(token).jpg").status == 404)
+        }
+    }
+
     @Test func anUnchangedPageIsNotSentAgain() async throws {
         try await TestServer.run { server in
             let id = try server.upload(TestServer.content(10)).id

@@ -13,6 +13,8 @@ import UploadCore
 struct OutboxDrops: DropBackend {
     /// Each drop holds a descriptor and a connection.
     private static let mostAtOnce = 8
+    /// In bytes; leaves room for the name of the sidecar.
+    private static let longestPath = Int(PATH_MAX) - 64
 
     private let files: OutboxFiles
     private let rules: IntakeRules
@@ -35,7 +37,9 @@ struct OutboxDrops: DropBackend {
     }
 
     func begin(_ name: String, size: UInt64) async throws(FileError) -> any IncomingDrop {
-        guard let path = RelativePath(name), path != .root, path.parts.allSatisfy({ $0.count <= 255 }) else {
+        guard let path = RelativePath(name), path != .root, path.parts.allSatisfy({ $0.count <= 255 }),
+            path.bytes.count <= Self.longestPath
+        else {
             throw FileError.drop("malformed_path", "\"\(name)\" is no path of a file in the outbox")
         }
         // A directory that is ignored hides its files.
@@ -181,6 +185,8 @@ private actor IncomingFile: IncomingDrop {
         case .fileNameTooLong: .drop("malformed_path", "\(path): the name is too long for this file system")
         case .improperLink:
             .drop("input_output", "\(path): its directory is on another file system; drop the file beside it")
+        case .notDirectory, .tooManySymbolicLinkLevels:
+            .drop("malformed_path", "\(path): a file or a symbolic link of the outbox stands where a directory should")
         default: .drop("input_output", "\(path): the file can't be stored in the outbox: \(errno)")
         }
     }

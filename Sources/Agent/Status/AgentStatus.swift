@@ -23,6 +23,7 @@ struct AgentStatus: Sendable {
         case secondAgent = "second_agent"
         case server
         case session
+        case sidecars
         case watch
     }
 

@@ -28,7 +28,7 @@ struct DashboardAccess: Sendable {
     enum Refusal: Equatable, Sendable {
         /// The request is for another host name, which somebody pointed at this address (DNS rebinding).
         case foreignHost
-        /// Another page sends a request that changes something.
+        /// Another page sends a request, and not just to open this page.
         case foreignOrigin
         /// The cookie is missing or wrong.
         case noCookie
@@ -69,15 +69,22 @@ struct DashboardAccess: Sendable {
             return .welcome
         }
         let isReading = visit.method == .get || visit.method == .head
-        guard isReading || isFromOwnPage(visit, host) else { return .refuse(.foreignOrigin) }
+        guard isReading ? isAtHome(visit) : isFromOwnPage(visit, host) else { return .refuse(.foreignOrigin) }
         if isReading, Self.forPrograms.contains(visit.path), isToken(visit.authorization) { return .serve }
         return hasCookie(visit.cookies) ? .serve : .refuse(.noCookie)
+    }
+
+    /// Browsers send the cookie with requests of pages on other ports of this host. These may only lead to this page.
+    private func isAtHome(_ visit: Visit) -> Bool { visit.path == "/" || isFromOwnSite(visit) }
+
+    private func isFromOwnSite(_ visit: Visit) -> Bool {
+        visit.fetchSite.map { ["same-origin", "none"].contains($0) } ?? true
     }
 
     /// Browsers add both fields to such requests. Programs add neither.
     private func isFromOwnPage(_ visit: Visit, _ host: String) -> Bool {
         if let origin = visit.origin, origin.lowercased() != "http://\(host)" { return false }
-        return visit.fetchSite.map { ["same-origin", "none"].contains($0) } ?? true
+        return isFromOwnSite(visit)
     }
 
     private func isToken(_ authorization: String?) -> Bool {

@@ -4,6 +4,7 @@ import NIOHTTPTypes
 
 /// Limits what one connection to the dashboard's address may cost, since every user of the machine can connect.
 ///
+/// - It takes a seat; see `DashboardSeats`.
 /// - A browser that leaves only ends its sending side, as far as TCP tells. The connection ends with it.
 /// - TCP drops a peer that stops reading (man 7 tcp, TCP_USER_TIMEOUT).
 /// - After a reply to a request whose body has not ended, the rest of the body is read for some seconds, so that the
@@ -19,16 +20,21 @@ final class DashboardConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private static let userTimeout = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: 18))
     private static let restTime = TimeAmount.seconds(10)
 
+    private let seats: DashboardSeats
     private var isReadingBody = false
     private var deadline: Scheduled<Void>?
 
+    init(_ seats: DashboardSeats) { self.seats = seats }
+
     func handlerAdded(context: ChannelHandlerContext) {
+        seats.arrive(context.channel)
         let milliseconds = SocketOptionValue(Self.idleTimeout.nanoseconds / 1_000_000)
         context.channel.setOption(Self.userTimeout, value: milliseconds).whenComplete { _ in }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
+        seats.leave(context.channel)
         context.fireChannelInactive()
     }
 

@@ -6,14 +6,17 @@ import NIOCore
 struct DashboardGuard: RouterMiddleware {
     let host: String
     let keys: DashboardKeys
+    let seats: DashboardSeats
 
     func handle(
         _ request: Request, context: ControlContext,
         next: (Request, ControlContext) async throws -> Response
     ) async throws -> Response {
         let access = DashboardAccess(host: host, port: context.localPort, keys: keys)
+        let verdict = access.judge(DashboardAccess.Visit(request))
+        if verdict == .serve { context.keepConnection(at: seats) }
         var response =
-            switch access.judge(DashboardAccess.Visit(request)) {
+            switch verdict {
             case .serve: try await next(request, context)
             case .welcome: Response(status: .seeOther, headers: [.location: "/", .setCookie: access.setCookie])
             case .refuse(let refusal): refusal.response(to: request)
@@ -66,7 +69,7 @@ extension DashboardAccess.Refusal {
             ControlReply.error(
                 .forbidden, "foreign_host", "the dashboard answers to its own address only; `outbox status` shows it")
         case .foreignOrigin:
-            ControlReply.error(.forbidden, "foreign_origin", "another page may not change anything here")
+            ControlReply.error(.forbidden, "foreign_origin", "this request comes from another page")
         case .noCookie:
             ControlReply.error(
                 .unauthorized, "no_cookie", "open the dashboard with the URL that `outbox status` shows")

@@ -81,13 +81,15 @@ struct FileHeadline: Equatable, Sendable {
     var key: ContentKey?
     var error: FileError?
     var nextAttemptAt: WallTime?
+    /// A file at rest makes no progress with which readers would learn these.
+    var facts: MediaFacts
 }
 
 extension FileReport: PacedReport {
     var pacingKey: RelativePath { path }
 
     var headline: FileHeadline {
-        FileHeadline(state: state, key: key, error: error, nextAttemptAt: nextAttemptAt)
+        FileHeadline(state: state, key: key, error: error, nextAttemptAt: nextAttemptAt, facts: facts)
     }
 
     /// Each change of a file is in its headline or its step.

@@ -36,6 +36,17 @@ package enum Files {
         try file.close()
     }
 
+    /// Writes to a file until the disk is full.
+    package static func fillDisk(_ path: String) throws {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Surprise("cannot create \(path): \(errno)") }
+        defer { close(descriptor) }
+        for size in [65_536, 4096, 1] {
+            let piece = [UInt8](repeating: 7, count: size)
+            while Glibc.write(descriptor, piece, size) > 0 {}
+        }
+    }
+
     package static func rename(_ old: String, to new: String) throws {
         guard Glibc.rename(old, new) == 0 else { throw Surprise("cannot rename \(old) to \(new): \(errno)") }
     }

@@ -21,6 +21,8 @@ final class Addresses: Sendable {
         port.withLock { $0 = number }
     }
 
+    var listeningPort: Int { port.withLock(\.self) }
+
     // MARK: Links
 
     /// Returns the links for the reply to a request.
@@ -33,7 +35,7 @@ final class Addresses: Sendable {
     ///   - reached: The local address of the connection, used if the client sent no `Host`.
     func links(host: String?, reached: SocketAddress?) -> Links {
         if let publicURL { return Links(prefix: publicURL) }
-        let address = ListenAddress(host: listen.host, port: port.withLock { $0 })
+        let address = ListenAddress(host: listen.host, port: listeningPort)
         guard listen.isWildcard else { return Links(prefix: address.url) }
         if let host, HostField(host) != nil { return Links(prefix: "http://\(host)") }
         guard let reached, let ip = reached.ipAddress, let port = reached.port else {

@@ -81,8 +81,10 @@ final class SignIn: Sendable {
     // MARK: The cookie
 
     /// Cookies whose name begins with `__Host-` belong to one host over TLS, not to its subdomains
-    /// (RFC 6265bis, 4.1.3.2).
-    private var cookie: String { addresses.isEncrypted ? "__Host-outbox" : "outbox" }
+    /// (RFC 6265bis, 4.1.3.2). Browsers send a cookie to every port of its host, where another receiver may listen.
+    private var cookie: String {
+        addresses.isEncrypted ? "__Host-outbox" : "outbox-receiver-\(addresses.listeningPort)"
+    }
 
     private func secret(in request: Request) -> Substring? {
         let cookies = request.headers[.cookie]?.split(separator: ";") ?? []

@@ -31,6 +31,18 @@ final class SmallPictures: Sendable {
         for name in try folder.names() where name.hasSuffix(".part") { try folder.remove(name) }
     }
 
+    /// Removes the small versions of contents that are gone from `objects/`.
+    func removeStale() {
+        do throws(Errno) {
+            for name in try folder.names() {
+                let content = Hex128(name.prefix { $0 != "." }).flatMap { store.content(token: $0) }
+                if content.map(store.objects.holds) != true { try folder.remove(name) }
+            }
+        } catch {
+            store.logger.warning("cannot remove small pictures", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Whether files of this type may have a small version.
     static func mayShow(_ type: MediaType) -> Bool {
         switch type.showing {
@@ -39,13 +51,14 @@ final class SmallPictures: Sendable {
         }
     }
 
-    /// Returns the small version of a content, drawing it if needed. Returns nil if there is none.
+    /// Returns the small version of a content, drawing it if needed. Returns nil if there is none, or if somebody removed
+    /// the picture itself.
     func picture(of content: Content) async throws -> OpenFile? {
+        guard let picture = try store.objects.open(content.object) else { return nil }
         let name = "\(content.token).jpg"
         if let file = try folder.openExisting(name) { return file }
         guard Self.mayShow(MediaType(content.type)), !isBroken.withLock(\.self),
-            !refused.withLock({ $0.contains(content.token) }),
-            let picture = try store.objects.open(content.object)
+            !refused.withLock({ $0.contains(content.token) })
         else { return nil }
         try store.checkSpace(for: Self.largest)
         return try await Task(executorPreference: thread) { try self.draw(picture, content, name) }.value

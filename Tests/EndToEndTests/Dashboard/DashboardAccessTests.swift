@@ -45,6 +45,19 @@ struct DashboardAccessTests {
         #expect(old.status == 401, "\(old)")
     }
 
+    @Test("connections of others, however many, don't keep the owner out")
+    func manyConnections() async throws {
+        let agent = try agent()
+        try await agent.start()
+        let browser = try await Browser.inside(agent)
+        let port = try #require(Int(browser.port))
+        let strangers = try (0..<100).map { _ in try ReceiverClient(port: port) }
+        // Less than the time after which the agent closes idle connections.
+        let reply = try await browser.ask("GET", "/v1/files", options: ["--max-time", "45"])
+        #expect(reply.status == 200, "\(reply)")
+        withExtendedLifetime(strangers) {}
+    }
+
     @Test("without the cookie nothing is served, and neither is the cookie of another port or agent enough")
     func cookies() async throws {
         let (agent, other) = (try agent(), try agent())

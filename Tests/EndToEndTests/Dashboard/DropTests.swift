@@ -1,5 +1,6 @@
 import EndToEndSupport
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -39,6 +40,12 @@ struct DropTests {
         #expect(page.body.contains("\"counts\":{\"done\":2},\"next\":\"1"), "\(page)")
         let history = try await browser.ask("GET", "/v1/history").body
         #expect(history.contains("1503000") || history.contains("1500000") || history.contains("524288"), "\(history)")
+
+        try FileManager.default.createSymbolicLink(
+            atPath: agent.path("link"), withDestinationPath: agent.directory.path)
+        let linked = try await browser.ask("POST", "/v1/drop?name=link/a.jpg", file: file)
+        #expect(linked.status == 400 && linked.body.contains("symbolic link"), "\(linked)")
+        #expect(!FileManager.default.fileExists(atPath: agent.directory.path("a.jpg")))
     }
 
     @Test("are refused for their name, type or size, with nothing left behind")
@@ -55,6 +62,8 @@ struct DropTests {
             let reply = try await browser.ask("POST", "/v1/drop?name=\(name)", file: file)
             #expect(reply.status == 400 && reply.body.contains(code), "\(name): \(reply)")
         }
+        let long = Array(repeating: String(repeating: "x", count: 250), count: 17).joined(separator: "/")
+        #expect(try await browser.ask("POST", "/v1/drop?name=\(long)/a.jpg", file: file).status == 400)
         let text = agent.directory.path("text")
         try Files.write(Array("no picture".utf8), to: text)
         #expect(try await browser.ask("POST", "/v1/drop?name=a.jpg", file: text).status == 415)
@@ -92,7 +101,9 @@ struct DropTests {
         #expect(!agent.exists("a.jpg") && server.store.arrivals.isEmpty)
     }
 
-    @Test("say that the disk is full, leave nothing behind, and smaller ones arrive", .enabled(if: Unshare.mayMount))
+    @Test(
+        "say that the disk is full, leave nothing behind, and smaller ones arrive; status tells of missing sidecars",
+        .enabled(if: Unshare.mayMount))
     func fullDisk() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["control.dashboard": "127.0.0.1:0"])
@@ -111,5 +122,15 @@ struct DropTests {
         let reply = try await browser.ask("POST", "/v1/drop?name=small.jpg", file: small)
         #expect(reply.status == 201, "\(reply)")
         try await Poll.until("the file to arrive", lastState: { agent.log }) { server.store.arrivals[key] != nil }
+
+        try Files.fillDisk("\(mounted)/filler")
+        try Files.rename("\(mounted)/small.jpg", to: "\(mounted)/renamed.jpg")
+        try await Poll.until("the problem", lastState: { agent.log }) {
+            try await agent.problems().contains { $0.contains("sidecars can't be written") }
+        }
+        try #require(unlink("\(mounted)/filler") == 0)
+        try await Poll.until("the sidecar", lastState: { agent.log }) {
+            try await agent.problems().isEmpty && Files.tree(mounted).contains("renamed.jpg.outbox.json")
+        }
     }
 }

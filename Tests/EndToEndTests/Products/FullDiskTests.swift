@@ -43,7 +43,7 @@ struct FullDiskTests {
         try mountSmallDisk(agent)
         try await agent.start()
         let filler = "/proc/\(try #require(agent.program?.pid))/root\(agent.directory.path("disk"))/filler"
-        try fill(filler)
+        try Files.fillDisk(filler)
 
         try agent.drop("paper.png", NumberedPicture(77_000).png)
         for name in ["exif.jpg", "loci.mp4", "film.mkv"] { try Files.rename(files.path(name), to: agent.path(name)) }
@@ -67,17 +67,6 @@ struct FullDiskTests {
         for name in Files.regularFiles("\(receiver.root)/objects") {
             // Reads each product to its end.
             try await files.media.make("-xerror -i \(receiver.root)/objects/\(name) -f null -")
-        }
-    }
-
-    /// Writes to a file until the disk is full.
-    private func fill(_ path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
-        try #require(descriptor >= 0)
-        defer { close(descriptor) }
-        for size in [65_536, 4096, 1] {
-            let piece = [UInt8](repeating: 7, count: size)
-            while write(descriptor, piece, size) > 0 {}
         }
     }
 }

@@ -148,20 +148,20 @@ struct Responder: HTTPResponder {
             .page(token, request, hasSmallPictures: smallPictures != nil)
     }
 
-    /// Returns the small version of a picture. Falls back to the picture itself if every browser shows its type.
+    /// Returns a small version of a picture. Falls back to the picture itself if every browser shows its type.
     private func smallPicture(_ name: Substring, _ request: Request) async throws -> Response {
-        let token = name.dropLast(4)
-        guard let smallPictures, name.hasSuffix(".jpg"),
-            let content = Hex128(token).flatMap({ store.content(token: $0) })
+        let token = name.prefix(32)
+        guard let smallPictures, let content = Hex128(token).flatMap({ store.content(token: $0) }),
+            let use = SmallPictures.Use.allCases.first(where: { $0.name(of: content.token) == name })
         else { throw Refusal.notFound }
-        guard let file = try await smallPictures.picture(of: content) else {
+        guard let file = try await smallPictures.picture(of: content, for: use) else {
             guard MediaType(content.type).showing == .picture else { throw Refusal.notFound }
             return try Download(store: store).content(token, request)
         }
         return try Download.response(
             file,
             [
-                .contentType: "image/jpeg", .eTag: "\"\(content.token)-small\"",
+                .contentType: "image/jpeg", .eTag: "\"\(name)\"",
                 .cacheControl: "private, max-age=31536000, immutable",
                 .contentSecurityPolicy: "default-src 'none'; sandbox",
             ], to: request)

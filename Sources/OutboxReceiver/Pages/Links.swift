@@ -4,8 +4,10 @@ struct Links {
     let prefix: String
 
     func file(_ content: Content) -> String { "\(prefix)/f/\(content.token)/\(Self.encoded(content.name))" }
-    /// The small version of a picture.
-    func small(_ content: Content) -> String { "\(prefix)/t/\(content.token).jpg" }
+    /// A small version of a picture.
+    func small(_ content: Content, for use: SmallPictures.Use = .tile) -> String {
+        "\(prefix)/t/\(use.name(of: content.token))"
+    }
     func portrait(_ token: Hex128) -> String { "\(prefix)/u/\(token).jpg" }
     func source(_ commit: Commit) -> String { "\(prefix)/s/\(commit.token)" }
 

@@ -34,7 +34,7 @@ struct PageStyle {
         figure{margin:0}
         .cover{position:relative;display:flex;justify-content:center;background:var(--box);border-radius:14px;overflow:hidden;
         min-height:10rem;margin-bottom:clamp(.5rem,1.2vw,.85rem);text-decoration:none}
-        .cover img,.cover video{max-width:100%;max-height:82vh;object-fit:contain;margin:auto}
+        .cover img,.cover video{position:relative;max-width:100%;max-height:82vh;object-fit:contain;margin:auto}
         .grid{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(46%,15rem),1fr));grid-auto-flow:dense;
         gap:clamp(.5rem,1.2vw,.85rem)}
         .grid>a{position:relative;display:grid;place-content:center;aspect-ratio:4/3;border-radius:10px;overflow:hidden;background:var(--box);text-decoration:none}

@@ -52,7 +52,9 @@ struct SourcePage {
     private func large(_ content: Content) -> String {
         switch MediaType(content.type).showing {
         case .video: "<figure class=\"cover film\">\(video(content))</figure>"
-        default: "<a class=\"cover\" href=\"\(url(content))\">\(picture(content, attributes: ""))</a>"
+        default:
+            "<a class=\"cover\" href=\"\(url(content))\">"
+                + "\(hasSmallPictures ? small(content, for: .cover) : picture(content))</a>"
         }
     }
 
@@ -60,17 +62,19 @@ struct SourcePage {
         switch MediaType(content.type).showing {
         case .video: "<figure class=\"film\">\(video(content))</figure>"
         default:
-            "<a href=\"\(url(content))\">\(hasSmallPictures ? small(content) : picture(content, attributes: Self.lazy))</a>"
+            "<a href=\"\(url(content))\">\(hasSmallPictures ? small(content, for: .tile) : picture(content, attributes: Self.lazy))</a>"
         }
     }
 
     private static let lazy = " loading=\"lazy\""
 
-    /// Shows name and size behind the small version, in case the server cannot draw it.
-    private func small(_ content: Content) -> String {
-        """
-        \(named(content))<img src="\(HTMLText.escaped(links.small(content)))" alt="" \
-        title="\(HTMLText.escaped(content.name))"\(Self.lazy)>
+    /// Shows name and size behind the small version, in case the server cannot draw it. A cover that every browser shows is
+    /// then the picture itself, which may be transparent.
+    private func small(_ content: Content, for use: SmallPictures.Use) -> String {
+        let isBare = use == .cover && MediaType(content.type).showing == .picture
+        return """
+        \(isBare ? "" : named(content))<img src="\(HTMLText.escaped(links.small(content, for: use)))" alt="" \
+        title="\(HTMLText.escaped(content.name))"\(use == .cover ? "" : Self.lazy)>
         """
     }
 
@@ -81,17 +85,16 @@ struct SourcePage {
         """
     }
 
-    private func picture(_ content: Content, attributes: String) -> String {
+    private func picture(_ content: Content, attributes: String = "") -> String {
         let type = MediaType(content.type)
         let name = HTMLText.escaped(content.name)
         guard type.showing == .pictureForSome else {
             return "<img src=\"\(url(content))\" alt=\"\(name)\" title=\"\(name)\"\(attributes)>"
         }
-        let fallback = hasSmallPictures ? " src=\"\(HTMLText.escaped(links.small(content)))\"" : ""
         // A browser that does not support the type does not fetch the picture, and shows name and size instead.
         return """
             \(named(content))<picture><source type="\(HTMLText.escaped(type.text))" \
-            srcset="\(url(content))"><img\(fallback) alt=""\(attributes)></picture>
+            srcset="\(url(content))"><img alt=""\(attributes)></picture>
             """
     }
 

@@ -65,10 +65,12 @@ final class PictureWorker {
         case lost
     }
 
-    /// Draws a square JPEG, cropped around the centre, into an empty file.
-    func draw(_ picture: OpenFile, side: Int, into output: OpenFile) -> Outcome {
+    /// Draws a JPEG into an empty file.
+    ///
+    /// - Parameter operation: a line for each word, as `outbox-media` reads them.
+    func draw(_ picture: OpenFile, _ operation: [String], into output: OpenFile) -> Outcome {
         lastJob += 1
-        let job = "\(lastJob)\n\(Self.mostPixels)\nthumbnail\n\(side)\n80"
+        let job = (["\(lastJob)", "\(Self.mostPixels)"] + operation).joined(separator: "\n")
         guard send(Array(job.utf8), with: [picture.descriptor, output.descriptor]), let answer = receive() else {
             return .lost
         }

@@ -6,8 +6,24 @@ import SystemPackage
 /// Small versions of pictures, for pages. `outbox-media` draws a small version on its first request; `thumbnails/`
 /// stores the result.
 final class SmallPictures: Sendable {
-    /// The side in pixels: large enough for a tile on a screen of double density.
-    private static let side = 480
+    /// What a small version is for.
+    enum Use: CaseIterable {
+        /// A square of 480 pixels, cropped around the centre: a tile on a screen of double density.
+        case tile
+        /// The whole picture with sides up to 1,600 pixels: the cover of a post.
+        case cover
+
+        /// The name of the version, in `thumbnails/` and in URLs.
+        func name(of token: Hex128) -> String { "\(token)\(self == .cover ? "-cover" : "").jpg" }
+
+        fileprivate var operation: [String] {
+            switch self {
+            case .tile: ["thumbnail", "480", "80"]
+            case .cover: ["compress", "80", "1600"]
+            }
+        }
+    }
+
     /// The assumed size of a small picture in bytes, for the check of free space.
     private static let largest: Int64 = 1 << 20
 
@@ -17,8 +33,8 @@ final class SmallPictures: Sendable {
     private let thread = DiskThreads(count: 1)
     /// Locked while a picture is drawn, on `thread` alone.
     private let worker = Mutex<PictureWorker?>(nil)
-    /// Pictures that failed to draw, by token; not tried again before the next start.
-    private let refused = Mutex<Set<Hex128>>([])
+    /// The names of versions that failed to draw; not tried again before the next start.
+    private let refused = Mutex<Set<String>>([])
     /// Whether `outbox-media` can't be started. A lock: Swift 6.3.1's optimiser ends in an error on an `Atomic` here, since
     /// `init` throws.
     private let isBroken = Mutex(false)
@@ -35,7 +51,7 @@ final class SmallPictures: Sendable {
     func removeStale() {
         do throws(Errno) {
             for name in try folder.names() {
-                let content = Hex128(name.prefix { $0 != "." }).flatMap { store.content(token: $0) }
+                let content = Hex128(name.prefix(32)).flatMap { store.content(token: $0) }
                 if content.map(store.objects.holds) != true { try folder.remove(name) }
             }
         } catch {
@@ -53,25 +69,26 @@ final class SmallPictures: Sendable {
 
     /// Returns the small version of a content, drawing it if needed. Returns nil if there is none, or if somebody removed
     /// the picture itself.
-    func picture(of content: Content) async throws -> OpenFile? {
+    func picture(of content: Content, for use: Use) async throws -> OpenFile? {
         guard let picture = try store.objects.open(content.object) else { return nil }
-        let name = "\(content.token).jpg"
+        let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
         guard Self.mayShow(MediaType(content.type)), !isBroken.withLock(\.self),
-            !refused.withLock({ $0.contains(content.token) })
+            !refused.withLock({ $0.contains(name) })
         else { return nil }
         try store.checkSpace(for: Self.largest)
-        return try await Task(executorPreference: thread) { try self.draw(picture, content, name) }.value
+        return try await Task(executorPreference: thread) { try self.draw(picture, content, use) }.value
     }
 
     /// Draws one picture at a time.
-    private func draw(_ picture: OpenFile, _ content: Content, _ name: String) throws -> OpenFile? {
+    private func draw(_ picture: OpenFile, _ content: Content, _ use: Use) throws -> OpenFile? {
+        let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
         let part = name + ".part"
         try folder.remove(part)
         let output = try folder.open(part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        guard isDrawn(picture, into: output) else {
-            refused.withLock { _ = $0.insert(content.token) }
+        guard isDrawn(picture, use, into: output) else {
+            refused.withLock { _ = $0.insert(name) }
             try folder.remove(part)
             store.logger.info("cannot draw a small version of a picture", metadata: ["md5": "\(content.key.md5)"])
             return nil
@@ -80,7 +97,7 @@ final class SmallPictures: Sendable {
         return output
     }
 
-    private func isDrawn(_ picture: OpenFile, into output: OpenFile) -> Bool {
+    private func isDrawn(_ picture: OpenFile, _ use: Use, into output: OpenFile) -> Bool {
         worker.withLock { worker in
             if worker == nil { worker = PictureWorker.started(program) }
             guard let running = worker else {
@@ -88,7 +105,7 @@ final class SmallPictures: Sendable {
                 store.logger.warning("outbox-media does not start, so pages have no small pictures; see --media-worker")
                 return false
             }
-            let outcome = running.draw(picture, side: Self.side, into: output)
+            let outcome = running.draw(picture, use.operation, into: output)
             if outcome == .lost { worker = nil }
             return outcome == .done
         }

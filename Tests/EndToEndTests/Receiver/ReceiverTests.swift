@@ -121,6 +121,8 @@ struct ReceiverTests {
         let token = url.split(separator: "/")[3]
         let sides = NumberedPicture.sides(ofJPEG: [UInt8](try client.get("/t/\(token).jpg")))
         #expect(sides?.width == 480 && sides?.height == 480)
+        let cover = try #require(NumberedPicture.sides(ofJPEG: [UInt8](try client.get("/t/\(token)-cover.jpg"))))
+        #expect(cover.width != cover.height && max(cover.width, cover.height) <= 1600, "\(cover)")
     }
 
     @Test("with tokens in the environment, it listens beyond this machine")

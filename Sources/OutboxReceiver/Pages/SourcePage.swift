@@ -73,9 +73,9 @@ struct SourcePage {
     private func small(_ content: Content, for use: SmallPictures.Use) -> String {
         let isBare = use == .cover && MediaType(content.type).showing == .picture
         return """
-        \(isBare ? "" : named(content))<img src="\(HTMLText.escaped(links.small(content, for: use)))" alt="" \
-        title="\(HTMLText.escaped(content.name))"\(use == .cover ? "" : Self.lazy)>
-        """
+            \(isBare ? "" : named(content))<img src="\(HTMLText.escaped(links.small(content, for: use)))" alt="" \
+            title="\(HTMLText.escaped(content.name))"\(use == .cover ? "" : Self.lazy)>
+            """
     }
 
     private func named(_ content: Content) -> String {

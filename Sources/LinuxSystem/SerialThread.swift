@@ -46,8 +46,10 @@ public final class SerialThread: SerialExecutor, TaskExecutor {
         // Only touched within `end.locked`.
         nonisolated(unsafe) var hasEnded = false
         withoutActuallyEscaping(side) { side in
+            // The thread may hold its job for longer than this call takes, and `side` must not escape.
+            let loan = Loan(side)
             queue.add {
-                side()
+                loan.runAndRelease()
                 end.locked {
                     hasEnded = true
                     end.signal()
@@ -61,6 +63,19 @@ public final class SerialThread: SerialExecutor, TaskExecutor {
     /// Queues a plain closure before all waiting jobs, but behind earlier closures of `runFirst`.
     public func runFirst(_ work: @escaping @Sendable () -> Void) {
         queue.addFirst(work)
+    }
+}
+
+/// A closure that is released as soon as it ran.
+private final class Loan: @unchecked Sendable {
+    // Unchecked: one thread creates the loan, and one runs it later.
+    private var work: (@Sendable () -> Void)?
+
+    init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+
+    func runAndRelease() {
+        work?()
+        work = nil
     }
 }
 

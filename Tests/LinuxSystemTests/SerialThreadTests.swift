@@ -31,6 +31,27 @@ struct SerialThreadTests {
         #expect(seen.withLock { $0 } == [-2, -1] + Array(1...100))
     }
 
+    @Test("returns from two closures at once while the thread is busy with its next job")
+    func beside() async {
+        let thread = SerialThread(name: "test")
+        let caller = SerialThread(name: "caller")
+        let (begin, hasReturned) = (Gate(), Gate())
+        let runs = Atomic<Int>(0)
+        thread.run { begin.pass() }
+        await withCheckedContinuation { done in
+            caller.run {
+                thread.run({ runs.add(1, ordering: .relaxed) }) {
+                    // Taken from the queue together with the first closure.
+                    thread.run { hasReturned.pass() }
+                    begin.open()
+                }
+                hasReturned.open()
+                done.resume()
+            }
+        }
+        #expect(runs.load(ordering: .relaxed) == 1)
+    }
+
     @Test("runs all jobs of an actor on one thread")
     func executor() async {
         let actor = OnThread()
@@ -69,4 +90,19 @@ private actor OnThread {
         await Task.yield()
         return currentThread()
     }
+}
+
+/// Stops threads until it is opened.
+private final class Gate: Sendable {
+    private let monitor = Monitor()
+    private let isOpen = Atomic(false)
+
+    func open() {
+        monitor.locked {
+            isOpen.store(true, ordering: .relaxed)
+            monitor.broadcast()
+        }
+    }
+
+    func pass() { monitor.locked { while !isOpen.load(ordering: .relaxed) { monitor.wait() } } }
 }

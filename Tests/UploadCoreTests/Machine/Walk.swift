@@ -21,7 +21,8 @@ struct Walk: RandomWalk {
     static let paths: [RelativePath] = (0..<10).map { RelativePath("p\($0)") ?? .root }
     static let contents =
         [1, 1, 2, 3, 5, 17, 20, 40].enumerated().map { content(UInt64($0.offset) + 1, fragments: $0.element) }
-        + [1, 60_000, 200_000].enumerated().map { content(UInt64($0.offset) + 101, bytes: $0.element) }
+        + [1, 60_000, 200_000, 700_001, 9_000_001, 17_000_000].enumerated()
+        .map { content(UInt64($0.offset) + 101, bytes: $0.element) }
 
     let traits: RemoteTraits
     /// How many waiting uploads the machine holds.

@@ -95,7 +95,8 @@ package struct ServiceUnit: Sendable {
 
     private static let kernel = [
         "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", "RestrictNamespaces=yes", "RestrictRealtime=yes",
-        "RestrictSUIDSGID=yes", "LockPersonality=yes", "MemoryDenyWriteExecute=yes", "SystemCallArchitectures=native",
+        "# No RestrictSUIDSGID=: it forbids openat2(2), with which the agent opens every file.",
+        "LockPersonality=yes", "MemoryDenyWriteExecute=yes", "SystemCallArchitectures=native",
         "SystemCallFilter=@system-service", "SystemCallFilter=~@privileged",
         "# The programs that decode pictures and videos lock themselves in with these.",
         "SystemCallFilter=seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self",

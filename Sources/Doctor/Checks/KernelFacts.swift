@@ -29,7 +29,9 @@ struct KernelFacts: Equatable, Sendable {
             found.append(
                 Finding(
                     .kernel, .stop, "\(version) does not know openat2(2), which came with 5.6",
-                    remedy: "upgrade the kernel; in a container or sandbox, allow the system call openat2"))
+                    remedy:
+                        "upgrade the kernel; in a container or sandbox, allow openat2; in a unit, drop RestrictSUIDSGID="
+                ))
         case .forbidden(let reason):
             found.append(
                 Finding(

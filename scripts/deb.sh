@@ -136,6 +136,7 @@ place_manual "${pages[@]}"
 place_completions outbox
 place_papers outbox
 for page in docs/*.md; do place 644 "$page" usr/share/doc/outbox; done
+for picture in docs/dashboard/*.png; do place 644 "$picture" usr/share/doc/outbox/dashboard; done
 place 644 agent.toml usr/share/doc/outbox/examples
 depends=$(libraries -e"$root/usr/bin/outbox" -dRecommends -e"$root/usr/libexec/outbox/outbox-media")
 pack outbox "$root" "Depends: $(sed -n 's/^shlibs:Depends=//p' <<<"$depends"), ca-certificates" \
@@ -153,14 +154,16 @@ pack_symbols outbox
 root=$work/outbox-receiver symbols=$work/outbox-receiver-dbgsym build_ids=
 place_program "$bin/outbox-receiver" usr/bin
 place 644 packaging/receiver/outbox-receiver.service usr/lib/systemd/system
+place 644 packaging/receiver/sysusers.conf usr/lib/sysusers.d outbox-receiver.conf
 place 644 packaging/receiver/receiver.env etc/outbox-receiver
 place 600 packaging/receiver/tokens etc/outbox-receiver
+place 600 packaging/receiver/metrics-tokens etc/outbox-receiver
 place_manual outbox-receiver.1
 place_completions outbox-receiver
 place_papers outbox-receiver
 for page in receiver protocol; do place 644 "docs/$page.md" usr/share/doc/outbox-receiver; done
 depends=$(libraries -e"$root/usr/bin/outbox-receiver")
-pack outbox-receiver "$root" "Depends: adduser, $(sed -n 's/^shlibs:Depends=//p' <<<"$depends")" "Recommends: outbox" \
+pack outbox-receiver "$root" "Depends: systemd-standalone-sysusers | systemd-sysusers | systemd, $(sed -n 's/^shlibs:Depends=//p' <<<"$depends")" "Recommends: outbox" \
     "Section: net" "Priority: optional" "Description: server for uploads of the outbox agent
  Takes uploads of outbox agents and keeps them as files below a directory, for
  several users with tokens and quotas. Each post has a page with its pictures

@@ -38,7 +38,7 @@ public final class Receiver: Sendable {
         let tokens = try Tokens(text: configuration.tokens, path: configuration.tokenFile, logger: logger)
         self.tokens = tokens
         metricsTokens = try configuration.metricsTokenFile.map { path throws(StartFailure) in
-            try Tokens(text: nil, path: path, logger: logger)
+            try Tokens(text: nil, path: path, mayBeEmpty: true, logger: logger)
         }
         guard tokens.areNeeded || configuration.listen.isLoopback else {
             throw .configuration(

@@ -31,6 +31,29 @@ import Testing
         }
     }
 
+    /// A kernel that loses its disk makes the file system read-only under open files; mount(8) refuses to do that. So
+    /// this asks for a folder that was read-only from the start.
+    @Test func aReadOnlyFileSystemIsNotHealthy() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "disk-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        #expect(try !Folder.root(at: path).isReadOnly())
+        let (holder, lines, end) = (Process(), Pipe(), Pipe())
+        holder.executableURL = URL(filePath: "/usr/bin/unshare")
+        let mount = "mount -t tmpfs -o ro tmpfs \"$1\" && echo mounted && exec cat"
+        holder.arguments = ["-rm", "sh", "-c", mount, "sh", path]
+        (holder.standardOutput, holder.standardInput) = (lines, end)
+        try holder.run()
+        defer {
+            try? end.fileHandleForWriting.close()
+            holder.waitUntilExit()
+        }
+        guard !lines.fileHandleForReading.availableData.isEmpty else {
+            return print("skipped: unshare -rm and mount are not permitted here")
+        }
+        #expect(try Folder.root(at: "/proc/\(holder.processIdentifier)/root\(path)").isReadOnly())
+    }
+
     @Test func strangersDoNotLearnTheFreeSpace() async throws {
         try await TestServer.run(configure: { $0.tokens = "t anna" }) { server in
             let reply = try server.get("/health")
@@ -69,6 +92,12 @@ import Testing
             #expect(try server.get("/metrics", ["Authorization": "Bearer t"]).status == 401)
             #expect(try Self.metrics(server, token: "m").contains("outbox_receiver_files_total 0"))
             #expect(try server.isFinish([], token: "m").status == 401, "this token uploads nothing")
+        }
+        // The unit of the package passes such a file until there is one with tokens.
+        try Data("#".utf8).write(to: URL(filePath: path))
+        try await TestServer.run(configure: { ($0.tokens, $0.metricsTokenFile) = ("t anna", path) }) { server in
+            let reply = try server.get("/metrics", ["Authorization": "Bearer m"])
+            #expect(reply.status == 401)
         }
     }
 

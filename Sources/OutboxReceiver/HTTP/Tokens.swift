@@ -30,7 +30,8 @@ final class Tokens: Sendable {
     /// - Parameters:
     ///   - text: Entries `token user` or `token user quota=50GiB`, separated by line breaks or commas.
     ///   - path: A file with such entries, reloaded when it changes.
-    init(text: String?, path: String?, logger: Logger) throws(StartFailure) {
+    ///   - mayBeEmpty: Whether the file may hold no token yet; then nobody is accepted.
+    init(text: String?, path: String?, mayBeEmpty: Bool = false, logger: Logger) throws(StartFailure) {
         self.path = path
         self.logger = logger
         fixed = try Self.entries(in: text ?? "", origin: "OUTBOX_RECEIVER_TOKENS")
@@ -43,7 +44,7 @@ final class Tokens: Sendable {
                 "every user of this machine can read the token file; run chmod 600 on it", metadata: ["path": "\(path)"]
             )
         }
-        guard !entries.isEmpty || !fixed.isEmpty else {
+        guard mayBeEmpty || !entries.isEmpty || !fixed.isEmpty else {
             throw .configuration("\(path) holds no token; add a line \"token user\"")
         }
     }

@@ -1,7 +1,7 @@
 # Short entry points; the scripts in scripts/ do the work.
 
 .DEFAULT_GOAL := help
-.PHONY: help install-packages build demo test test-dashboard test-servers bench-servers trials trials-long contact-sheet completions man deb test-packages lint format sanitize bench clean
+.PHONY: help install-packages build demo test test-dashboard test-servers bench-servers trials trials-long contact-sheet completions man deb test-packages test-units lint format sanitize bench clean
 
 help: ## Print this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ deb: build ## Build packages for Debian and Ubuntu, in .build/deb
 
 test-packages: ## Try the packages of .build/deb in a clean Debian root (needs root, debootstrap, lintian)
 	@scripts/test-packages.sh
+
+test-units: ## Try the packages' units under systemd in a container (needs root, debootstrap, systemd-container)
+	@scripts/test-units.sh
 
 lint: ## Check the style
 	@scripts/lint.sh

@@ -3,9 +3,12 @@
 # removes and purges. Also runs lintian, checks the units and packs a second time.
 #   scripts/test-packages.sh        needs root, network and: apt-get install debootstrap lintian
 # Uses the programs in $BIN, else in .build/release. $DEBIAN_ROOT names a root made by debootstrap earlier, to copy.
-# A chroot has no systemd, so the programs start as the units' ExecStart lines and users say.
+# The upgrade starts from the same programs under an older version number, or from the older programs outbox and
+# outbox-media in $UPGRADE_FROM. Then it also shows that the ledger is migrated: their ledger must have an older format.
+# A chroot has no systemd, so the programs start as the units' ExecStart lines and users say. test-units.sh has systemd.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+source scripts/debian-root.sh
 
 ((EUID == 0)) || die "This needs root, for a chroot."
 for needed in debootstrap lintian systemd-analyze unshare; do
@@ -17,6 +20,7 @@ if [[ -z ${IN_OWN_NAMESPACE:-} ]]; then
 fi
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/outbox-packages.XXXXXX")
+chmod 755 "$work"
 root=$work/root
 receiver='' agent=''
 at_exit() {
@@ -31,19 +35,11 @@ at_exit() {
         done
         warn "The packages failed. Everything is in $work"
     else
-        umount --recursive "$root" 2>/dev/null || umount --recursive --lazy "$root"
-        rm -rf "$work"
+        umount --recursive --lazy "$root"/{proc,dev,run,packages}
+        rm -rf --one-file-system "$work"
     fi
 }
 trap at_exit EXIT
-
-expect() {
-    local what=$1
-    shift
-    "$@" >>"$work/commands.log" || die "Not so: $what"
-    good "$what"
-}
-not() { ! "$@"; }
 
 # within USER VARIABLE=VALUE… COMMAND…: runs a command in the root, as a user, with this environment only.
 within() {
@@ -99,28 +95,23 @@ step "Pack, twice, and once with an older version"
 export DEB_COMPRESSION=gzip # quicker
 scripts/deb.sh "$work/new" >/dev/null
 scripts/deb.sh "$work/again" >/dev/null
-DEB_VERSION="$(scripts/version.sh)~before" scripts/deb.sh "$work/old" >/dev/null
+if [[ -n ${UPGRADE_FROM:-} ]]; then
+    mkdir "$work/older"
+    cp "${BIN:-.build/release}"/outbox-receiver "$UPGRADE_FROM"/{outbox,outbox-media} "$work/older"
+    BIN=$work/older DEB_VERSION=$("$work/older/outbox" --version) scripts/deb.sh "$work/old" >/dev/null
+else
+    DEB_VERSION="$(scripts/version.sh)~before" scripts/deb.sh "$work/old" >/dev/null
+fi
 expect "both builds of the packages have the same bytes" diff -r "$work/new" "$work/again"
 size=$(dpkg-deb --fsys-tarfile "$work/new"/outbox_*.deb | tar --list --verbose ./usr/bin/outbox | awk '{print $3}')
 expect "outbox has $((size >> 20)) MiB, less than 40 MB" test "$size" -lt 40000000
 expect "lintian finds no errors" lintian --fail-on error "$work"/new/*.deb
 
 step "Make a clean Debian root"
-# shellcheck disable=SC2016 # apt-get expands them
-read -r mirror release < <(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' | awk '$2 !~ /-/ { print; exit }')
-if [[ -n ${DEBIAN_ROOT:-} ]]; then
-    cp -a "$DEBIAN_ROOT" "$root"
-else
-    debootstrap --variant=minbase "$release" "$root" "$mirror" >"$work/debootstrap.log"
-fi
-# shellcheck disable=SC2016
-apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' | sort -u | grep " $release" |
-    sed 's/^/deb [check-valid-until=no] /' >"$root/etc/apt/sources.list"
-cp /etc/resolv.conf "$root/etc/resolv.conf"
+make_root "$root"
 mount --types proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --types tmpfs tmpfs "$root/run"
-mkdir "$root/packages"
 mount --bind "$work" "$root/packages"
 apt update
 apt install curl
@@ -147,7 +138,7 @@ done
 
 step "Start the receiver, look with outbox doctor, upload"
 echo "secret ann" >>"$root/etc/outbox-receiver/tokens"
-address=127.0.0.1:$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+address=$(free_address)
 echo "OUTBOX_RECEIVER_OPTIONS=\"--listen $address --log-level debug\"" >>"$root/etc/outbox-receiver/receiver.env"
 start_receiver
 install -d -m 700 -o "$(within root id -u ann)" "$root/run/ann-credentials"
@@ -159,35 +150,56 @@ url = "http://$address"
 [upload]
 bandwidth_limit = "512KiB"
 fragments_in_flight = 1
-[control]
-dashboard = ""
 TOML
+# Programs before 0.2.0 read no credentials.
+if [[ -n ${UPGRADE_FROM:-} ]]; then as_ann outbox login <<<"secret" >/dev/null 2>&1; fi
 expect "outbox doctor finds nothing that stops uploads, without libvips" as_ann CREDENTIALS_DIRECTORY=/run/ann-credentials outbox doctor
 start_agent
 cp examples/sea.jpg "$root/home/ann/Outbox/sea.jpg"
 expect "a file arrives" as_ann outbox wait --timeout "${patience}s" /home/ann/Outbox/sea.jpg
 expect "the receiver has its bytes" cmp examples/sea.jpg "$root/var/lib/outbox-receiver/files/ann/sea.jpg"
 
-step "Upgrade during an upload"
+step "Upgrade from $(as_ann outbox --version) during uploads"
 scripts/make-media.py avi "$work/waves.avi" 200
-cp "$work/waves.avi" "$root/home/ann/Outbox/waves.avi"
+files=("$root/home/ann/Outbox/sea.jpg" "$root/home/ann/Outbox/waves.avi")
+cp "$work/waves.avi" "${files[1]}"
 until_true "a part of the video is sent" fragments_finished waves.avi 8
+for number in {01..30}; do
+    files+=("$root/home/ann/Outbox/queued-$number.jpg")
+    { cat examples/sea.jpg && head -c 600000 /dev/urandom; } >"${files[-1]}"
+done
+until_true "the last file waits for its turn" test -e "${files[-1]}.outbox.json"
+as_ann outbox pause /home/ann/Outbox/queued-30.jpg >/dev/null
 # What systemd does when the package restarts its services.
 install_packages new outbox outbox-receiver
 stop "$agent"
-expect "the upload is still under way" not grep -q '"state": "done"' "$root/home/ann/Outbox/waves.avi.outbox.json"
+expect "the upload is still under way" not grep -q '"state": "done"' "${files[1]}.outbox.json"
 stop "$receiver"
 sed -i 's/512KiB/0/' "$root/home/ann/.config/outbox/agent.toml"
 start_receiver
 start_agent
-expect "the upload ends" as_ann outbox wait --timeout "${patience}s" /home/ann/Outbox/waves.avi /home/ann/Outbox/sea.jpg
-expect "the receiver has its bytes" cmp "$work/waves.avi" "$root/var/lib/outbox-receiver/files/ann/waves.avi"
-total=$((($(stat -c %s "$work/waves.avi") + 524287) / 524288 + ($(stat -c %s examples/sea.jpg) + 524287) / 524288))
+names=("${files[@]#"$root"}")
+expect "the uploads end" as_ann outbox wait --timeout "${patience}s" "${names[@]:0:31}"
+expect "a paused file is still paused" grep -q '"state": "paused"' "${files[31]}.outbox.json"
+as_ann outbox resume /home/ann/Outbox/queued-30.jpg >/dev/null
+expect "it is sent when it is resumed" as_ann outbox wait --timeout "${patience}s" "${names[31]}"
+total=0
+for file in "${files[@]}"; do
+    cmp "$file" "$root/var/lib/outbox-receiver/files/ann/${file##*/}"
+    total=$((total + ($(stat -c %s "$file") + 524287) / 524288))
+done
+good "the receiver has the bytes of ${#files[@]} files"
 stored=$(grep -c 'outcome=stored' "$work/receiver.log")
 known=$(grep -c 'outcome=known' "$work/receiver.log" || true)
 # The one fragment in flight when the agent stopped may go twice.
 expect "$stored fragments were stored, of $total, and $known sent again" test "$stored" -le $((total + 1)) -a "$known" -le 1
-expect "each file was registered once" test "$(grep -c 'new md5=' "$work/receiver.log")" -eq 2
+expect "each file was registered once" test "$(grep -o 'new md5=' "$work/receiver.log" | wc -l)" -eq "${#files[@]}"
+if [[ -n ${UPGRADE_FROM:-} ]]; then
+    stop "$agent"
+    as_ann /packages/older/outbox run 2>"$work/older.txt" || true
+    expect "the ledger is migrated: $(grep -o 'the ledger has format.*only' "$work/older.txt")" grep -q 'the ledger has format' "$work/older.txt"
+    start_agent
+fi
 
 step "Add libvips, and find the picture worker"
 apt install libvips42

@@ -132,6 +132,9 @@ extension Configuration {
     /// The protocol of the server.
     package enum RemoteProtocol: String, Sendable, CaseIterable {
         case filesection, tus, s3
+
+        /// Whether access keys prove the account, not a token. They sign requests, and never travel themselves.
+        package var usesAccessKeys: Bool { self == .s3 }
     }
 
     /// The server.

@@ -39,9 +39,9 @@ package struct EffectiveConfiguration: Sendable, Equatable {
         let settings = (ConfigurationKey.all + styles).map { key in
             Setting(key: key.path, value: key.show(configuration), origin: reading.origins[key.path] ?? .default)
         }
-        let isS3 = configuration.remote.protocol == .s3
+        let usesKeys = configuration.remote.protocol.usesAccessKeys
         let secrets = Self.secrets.filter { name, variable in
-            !(environment[variable] ?? "").isEmpty && (isS3 != (name == "token"))
+            !(environment[variable] ?? "").isEmpty && (usesKeys != (name == "token"))
         }
         self.configuration = configuration
         self.file = file

@@ -46,10 +46,10 @@ package struct WebAddress: Sendable, Equatable {
 }
 
 extension Configuration.Remote {
-    /// Whether a token may be sent to this server: over TLS, to this machine, or if `insecure_http` permits it. Protocol
-    /// `s3` sends signatures, which prove one request only.
+    /// Whether a token may be sent to this server: over TLS, to this machine, or if `insecure_http` permits it.
+    /// Access keys only sign, which proves one request.
     package var allowsToken: Bool {
-        guard !insecureHTTP, self.protocol != .s3 else { return true }
+        guard !insecureHTTP, !self.protocol.usesAccessKeys else { return true }
         guard let address = try? WebAddress(url) else { return false }
         return address.isEncrypted || HostName.isLoopback(address.host[...])
     }

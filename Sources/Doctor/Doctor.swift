@@ -68,7 +68,7 @@ package struct Doctor: Sendable {
 
     private func credentialFindings(_ token: TokenFacts?) async -> [Finding] {
         let remote = configuration.remote
-        guard remote.protocol == .s3 else { return token?.findings ?? [late(.token, "the token's file")] }
+        guard remote.protocol.usesAccessKeys else { return token?.findings ?? [late(.token, "the token's file")] }
         let keys = await TimeLimit.run("doctor-keys", Self.fileLimit) { [environment] in
             AccessKeyFacts(probing: remote, environment: environment)
         }

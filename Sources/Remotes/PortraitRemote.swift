@@ -1,8 +1,8 @@
 public import Transport
 public import UploadCore
 
-/// A server that stores a profile picture for each account. Only the fileSection protocol supports pictures, so this
-/// protocol is separate from `Remote`.
+/// A server that stores a profile picture for each account. Not every protocol supports pictures (tus does not), so this one
+/// is separate from `Remote`.
 public protocol PortraitRemote: Sendable {
     /// Replaces the account's profile picture.
     ///

@@ -1,7 +1,7 @@
 public import UploadCore
 
-/// A server that makes posts of uploaded files. Only the fileSection protocol supports posts, so this protocol is
-/// separate from `Remote`.
+/// A server that makes posts of uploaded files. Not every protocol supports posts (tus does not), so this one is separate
+/// from `Remote`.
 public protocol SourceRemote: Sendable {
     /// Commits one revision of a source as a post, once the server has all its files.
     ///

@@ -4,7 +4,7 @@ import LinuxSystem
 package import Remotes
 import Synchronization
 
-/// Finds what proves the account to the server: access keys for the protocol `s3`, otherwise the bearer token in
+/// Finds what proves the account to the server: access keys if the protocol uses them, otherwise the bearer token in
 /// OUTBOX_TOKEN, then in `remote.token_file`, then in the file that `login` wrote.
 ///
 /// Calls block on the disk; `SessionKeeper` supplies the credential to requests.
@@ -53,7 +53,7 @@ package final class Credentials: Sendable {
         self.init(
             environmentToken: environment["OUTBOX_TOKEN"], tokenFile: remote.tokenFile,
             stateDirectory: configuration.state, mayTravel: remote.allowsToken,
-            accessKeys: remote.protocol == .s3 ? AccessKeySearch(remote, environment: environment) : nil)
+            accessKeys: remote.protocol.usesAccessKeys ? AccessKeySearch(remote, environment: environment) : nil)
     }
 
     /// Whether the protocol uses access keys, not tokens.

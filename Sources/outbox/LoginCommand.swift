@@ -50,7 +50,7 @@ struct LoginCommand: AsyncParsableCommand {
     func run() async throws {
         let surroundings = Surroundings()
         let effective = try common.effectiveConfiguration(in: surroundings)
-        if effective.configuration.remote.protocol == .s3 { throw SessionError.keysOnly }
+        if effective.configuration.remote.protocol.usesAccessKeys { throw SessionError.keysOnly }
         if let objection = effective.tokenObjection { throw CommandFailure.objection(objection) }
         // Check the user before asking for a token.
         if let user { try StoredSession.checked(user: user) }

@@ -6,7 +6,7 @@ extension PortraitMachine {
 
     /// The error of every picture if the protocol has no profile pictures.
     package static let unsupported = FileError(
-        code: "not_supported", message: "this server's protocol has no profile pictures; use fileSection",
+        code: "not_supported", message: "this server's protocol has no profile pictures; use filesection or s3",
         retryable: false)
 
     private static let noPicture = FileError(

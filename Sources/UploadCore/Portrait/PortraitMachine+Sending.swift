@@ -60,7 +60,7 @@ extension PortraitMachine {
     }
 
     private static let interrupted = FileError(
-        code: "interrupted", message: "portrait.do: the request was interrupted", retryable: true)
+        code: "interrupted", message: "the upload of the profile picture was interrupted", retryable: true)
 
     private static func unreadable(_ problem: SourceProblem) -> FileError {
         if case .unreadable(let error) = problem.kind { return error }

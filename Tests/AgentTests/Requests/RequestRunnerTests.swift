@@ -94,6 +94,24 @@ struct RequestRunnerTests {
         #expect(runner.count == 0)
     }
 
+    @Test("doubts that the server has a content whose assembly failed")
+    func doubts() throws {
+        var machine = machine()
+        let path = try #require(RelativePath("a.jpg"))
+        let seal = ContentSeal(size: 3, digest: 7)
+        var record = UploadRecord(
+            key: key, seal: seal, plan: remote.traits.plan(for: 3), scope: remote.scope, order: 1)
+        record.assemblyFailures = 1
+        machine.restore(
+            record, acknowledged: FragmentSet(), receipts: [:],
+            waiters: [RestoredWaiter(path: path, paused: false, joinedLater: false)], now: clock.now)
+        var active = PathMap<DropRecord>()
+        active[path] = DropRecord(path: path, state: .queued, acceptedAt: clock.now.wall)
+        let uploads = UploadFacts(boxedMachine: Boxed(machine), active: active)
+        #expect(uploads.description(of: key)?.isDoubted == true)
+        #expect(try self.uploads(["a.jpg"]).description(of: key)?.isDoubted == false)
+    }
+
     @Test("asks for a proof of contents that were confirmed earlier, and whether others are finished")
     func proof() async throws {
         var machine = machine()

@@ -81,6 +81,7 @@ extension DashboardAccess.Refusal {
     private static let closedPage = """
         <!doctype html>
         <html lang="en"><meta charset="utf-8"><title>Outbox</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
         <h1>Open the dashboard with its secret URL</h1>
         <p><code>outbox status</code> shows the URL. It is new each time the agent starts.</p>
         <p>You have just opened it? <a href="/">Continue to the dashboard</a></p>

@@ -3,12 +3,17 @@
 import base64
 import http.client
 import json
+import os
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+import zipfile
+from pathlib import Path
 
+AXE = "axe-playwright-python==0.1.8"  # carries axe-core 4.12.1 as axe_playwright_python/axe.min.js
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element in JSON, section 12.1
 
 
@@ -145,3 +150,17 @@ def until(what, condition, patience=60):
             trouble = error
         time.sleep(0.05)
     raise AssertionError(f"waited {patience} s in vain: {what}" + (f" ({trouble})" if trouble else ""))
+
+
+def axe():
+    """axe-core, which pip fetches into a cache the first time; None if it cannot."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "outbox-dashboard"
+    try:
+        if not list(cache.glob("*.whl")):
+            subprocess.run(
+                [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", cache, AXE], check=True,
+                capture_output=True, timeout=120)
+        with zipfile.ZipFile(next(cache.glob("*.whl"))) as archive:
+            return archive.read("axe_playwright_python/axe.min.js").decode()
+    except (OSError, subprocess.SubprocessError, StopIteration, zipfile.BadZipFile):
+        return None

@@ -9,18 +9,13 @@ Needs chromium and chromedriver; exit status 3 without them. OUTBOX_PROGRAMS nam
 
 import functools
 import os
-import subprocess
 import sys
 import unittest
-import zipfile
-from pathlib import Path
 
 sys.dont_write_bytecode = True  # in the repository
 import scenes  # noqa: E402
-from browser import Browser, missing, until  # noqa: E402
+from browser import AXE, Browser, axe, missing, until  # noqa: E402
 from world import ROOT, World  # noqa: E402
-
-AXE = "axe-playwright-python==0.1.8"  # carries axe-core 4.12.1 as axe_playwright_python/axe.min.js
 
 TAB, ENTER, ESCAPE, DOWN, END = "\ue004", "\ue007", "\ue00c", "\ue015", "\ue010"
 
@@ -67,6 +62,23 @@ class PageTest(unittest.TestCase):
 
     def act(self, name, action):
         self.page.click(f"{self.row(name)} [data-action={action}]")
+
+
+    def drop(self, names):
+        """Drops small files onto the page, as a browser tells of it; GIFs are pictures."""
+        self.page.run("""const data = new DataTransfer();
+            const gif = Uint8Array.from(atob("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"), (letter) => letter.charCodeAt(0));
+            for (const name of arguments[0]) data.items.add(new File([name.endsWith(".gif") ? gif : "text", name], name));
+            for (const type of ["dragenter", "dragover", "drop"])
+                document.body.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));""", names)
+
+    def report(self, code, message):
+        """Lets the agent's health have a problem."""
+        self.page.run("""const [code, message] = arguments, real = fetch;
+            window.fetch = async (path, options) => {
+                const reply = await real(path, options);
+                return path === "/v1/health" ? Response.json({ ...await reply.json(), attention: [{ code, message, since: new Date() }] }) : reply;
+            }""", code, message)
 
 
 class Uploads(PageTest):
@@ -128,14 +140,52 @@ class Uploads(PageTest):
         self.assertEqual((self.world.box / "cliff.png").read_bytes(), file.read_bytes())
         self.expect("#adding", "Neither a picture nor a video")
         self.assertFalse((self.world.box / "letter.txt").exists())
-        # Dropped onto the page, as a browser tells of it.
-        self.page.run("""const data = new DataTransfer();
-            data.items.add(new File([Uint8Array.from(atob(arguments[0]), (letter) => letter.charCodeAt(0))], "dropped.gif"));
-            for (const type of ["dragenter", "dragover", "drop"])
-                document.body.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));""",
-            "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
+        self.drop(["dropped.gif"])
         self.expect(self.row("dropped.gif"), "Done")
         self.allow("/v1/drop", "/v1/thumbnails/")  # the refused file
+
+    def test_many_refused_files(self):
+        self.drop([f"letter-{number}.txt" for number in range(60)])
+        self.expect("#adding-note", "60 not added")
+        self.expect("#adding-note", "20 are shown")
+        self.assertEqual(self.page.run("return document.querySelectorAll('#adding li').length"), 20)
+        self.page.click("#adding li [data-action=dismiss]")
+        self.expect("#adding-note", "59 not added")
+        self.page.click("#dismiss-all")
+        until("the rows go", lambda: not self.page.text("#adding-section"))
+        self.allow("/v1/drop")
+
+    def test_directory_with_an_unreadable_file(self):
+        # Only a person can drop a real directory.
+        self.page.run("""const file = (path, give) => ({ isFile: true, fullPath: path, file: give });
+            const entries = [
+                file("/trip/bad.gif", (give, fail) => fail(new DOMException("no permission", "NotReadableError"))),
+                file("/trip/good.gif", (give) => give(new File([atob("R0lGODlhAQABAAAAACw=")], "good.gif")))];
+            const trip = { isDirectory: true, fullPath: "/trip", createReader: () => ({ readEntries: (give) => give(entries.splice(0, 1)) }) };
+            const event = new Event("drop", { bubbles: true, cancelable: true });
+            event.dataTransfer = { types: ["Files"], items: [{ webkitGetAsEntry: () => trip }], files: [] };
+            document.body.dispatchEvent(event);""")
+        self.expect(self.row("good.gif"), "Done")
+        self.expect("#adding", "trip/bad.gif")
+        self.expect("#adding", "The browser cannot read it: no permission")
+
+    def test_adding_is_cancelled(self):
+        self.page.command("Network.enable")
+        self.page.command("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=200_000)
+        file = self.world.root / "film.png"
+        file.write_bytes(large(4, 20))
+        asks = """const event = new Event("beforeunload", { cancelable: true });
+            dispatchEvent(event);
+            return event.defaultPrevented"""
+        self.assertFalse(self.page.run(asks))
+        self.page.run("document.getElementById('file-input').hidden = false")
+        self.page.type("#file-input", str(file))
+        self.expect("#adding", "% of 21.0 MB")
+        self.assertTrue(self.page.run(asks), "leaving the page asks")
+        self.page.click("#adding [data-action=cancel]")
+        until("the row goes", lambda: not self.page.text("#adding-section"))
+        until("nothing stays in the outbox", lambda: not list(self.world.box.rglob("*.part")) and not (self.world.box / "film.png").exists())
+        self.assertFalse(self.page.run(asks))
 
     def test_post_is_submitted(self):
         self.world.drop("sea/source.toml", b'title = "A day at the sea"\ndraft = true\n')
@@ -151,8 +201,9 @@ class Uploads(PageTest):
         self.world.drop("portrait/me.png", picture(5))
         self.page.click("nav a[href='#pictures']")
         self.expect("#portrait-state", "The server has it")
-        until("the profile picture shows", lambda: self.page.run(
-            "const picture = document.getElementById('portrait'); return !picture.hidden && picture.naturalWidth > 0"))
+        until("the profile picture shows, not its placeholder", lambda: self.page.run("""
+            const picture = document.getElementById("portrait");
+            return !picture.hidden && fetch(picture.src).then((reply) => reply.ok && !reply.headers.has("X-Outbox-Placeholder"))"""))
         self.page.click("nav a[href='#activity']")
         self.expect("#part-activity", "Throughput")
         self.page.click("nav a[href='#settings']")
@@ -162,13 +213,52 @@ class Uploads(PageTest):
     def test_end_and_restart_of_the_agent(self):
         self.world.stop_agent()
         self.expect("#headline", "The agent does not answer")
-        self.expect("#needs", "outbox doctor")
+        self.expect("#needs", "open the new address that “outbox status” shows")
+        until("the list is dim", lambda: self.page.run("return getComputedStyle(document.getElementById('main')).opacity === '0.5'"))
         self.world.start_agent()
         self.expect("#headline", "This page is locked out")
         self.expect("#needs", "outbox status")
         self.page.open(self.world.address)
         self.expect("#headline", "Ready")
         self.allow("/v1/", "Failed to load")  # while no agent ran
+
+    def test_many_tabs(self):
+        # Browsers open six connections to a host.
+        for _ in range(8):
+            tab = self.page.ask("POST", "/window/new", type="tab")["handle"]
+            self.page.ask("POST", "/window", handle=tab)
+            self.page.open(self.page_address())
+            self.expect("#headline", "Ready")
+        self.page.ask("POST", "/window", handle=self.page.ask("GET", "/window/handles")[0])
+        self.world.drop("beach.png", picture(6))
+        self.expect(self.row("beach.png"), "Done")
+
+    def page_address(self):
+        return self.world.address.rpartition("/open/")[0] + "/"
+
+    def test_obstacles_are_the_headline(self):
+        self.world.stop_receiver()
+        self.world.drop("beach.png", picture(7))
+        self.expect("#headline", "The server can’t be reached since ")
+        self.expect("#needs .muted", "connect")
+        self.report("ledger", "the ledger cannot be written: Input/output error; free space on the file system of the state directory")
+        self.expect("#headline", "The disk is full since ")
+
+    def test_skip_link_stays_in_its_part(self):
+        self.page.click("nav a[href='#activity']")
+        self.page.run("document.querySelector('.skip').focus()")
+        self.page.press(ENTER)
+        self.assertEqual(self.page.run("return document.activeElement.id"), "main")
+        self.expect("#part-activity", "The last hour")
+
+    def test_menu_closes_behind_the_focus(self):
+        self.page.run("document.querySelector('#all-menu summary').focus()")
+        self.page.press(ENTER)
+        self.expect("#all-menu", "Cancel all uploads")
+        self.page.press(TAB, TAB)
+        self.expect("#all-menu", "Cancel all uploads")
+        self.page.press(TAB)
+        until("the menu closes", lambda: not self.page.run("return document.getElementById('all-menu').open"))
 
 
 class SlowUploads(PageTest):
@@ -211,6 +301,49 @@ class SlowUploads(PageTest):
         self.expect("#question", "Cancel all uploads?")
         self.page.click("#question [value=yes]")
         self.expect("[data-filter=dropped]", "3")
+
+    def test_files_that_left_the_list_are_not_selected(self):
+        for number in range(3):
+            self.world.drop(f"film-{number}.png", large(80 + number, 2))
+        self.expect("#headline", "3 files on their way")
+        self.page.click("[data-filter=moving]")
+        self.expect("#list-note", "3 files")
+        self.page.click("#select-all")
+        self.expect("#list-note", "3 selected")
+        self.world.outbox("cancel", self.world.box / "film-1.png")
+        self.expect("#list-note", "2 selected")
+        # Likewise, the focus does not stay behind.
+        cancel = f"{self.row('film-0.png')} [data-action=cancel]"
+        self.page.run("document.querySelector(arguments[0]).focus()", cancel)
+        self.page.press(ENTER)
+        until("the row goes", lambda: "film-0" not in self.page.text("#list"))
+        self.assertEqual(self.page.run("return document.activeElement.querySelector('.name')?.textContent"), "film-2.png")
+
+    def test_filters_count_what_is_found(self):
+        for number in range(2):
+            self.world.drop(f"film-{number}.png", large(90 + number, 2))
+        self.world.drop("beach.png", large(92, 2))
+        self.expect("#headline", "3 files on their way")
+        self.page.type("#search", "film")
+        self.expect("#list-note", "2 files with “film” in the path")
+        self.page.click("#pause-all")
+        self.expect("[data-filter=paused]", "2")
+        self.expect("[data-filter=all]", "2")
+
+    def test_details_stay_while_the_file_moves(self):
+        self.world.drop("film.png", large(95))
+        self.expect(self.row("film.png"), "Uploading")
+        self.page.click(f"{self.row('film.png')} .name")
+        selected = "return getSelection().toString()"
+        self.page.run("getSelection().selectAllChildren(document.querySelector('[data-fact=\"Key (MD5)\"] dd'))")
+        key, progress = self.page.run(selected), self.page.text("[data-fact=Progress] dd")
+        self.assertRegex(key, "^[0-9a-f]{32}$")
+        until("progress shows", lambda: self.page.text("[data-fact=Progress] dd") != progress)
+        self.assertEqual(self.page.run(selected), key)
+        self.page.click("#details-actions [data-action=pause]")
+        self.expect("#details [role=status]", "film.png paused.")
+        self.page.press(ESCAPE)
+        until("the notice is back on the page", lambda: self.page.run("return document.getElementById('notice').parentElement === document.body"))
 
     def test_first(self):
         self.world.ask("POST", "/v1/pause")
@@ -267,7 +400,11 @@ class Troubles(PageTest):
 
 
 class Refusals(PageTest):
-    settings = {"upload": ['file_timeout = "2s"', 'retry_interval = "1s"']}
+    settings = {"upload": ['file_timeout = "2s"', 'retry_interval = "1s"'], "intake": ['max_file_size = "2MiB"']}
+
+    def test_sizes_are_readable(self):
+        self.world.drop("film.png", large(61, 4))
+        self.expect(self.row("film.png"), "4.2 MB are more than intake.max_file_size allows (2.1 MB).")
 
     def test_failed_file_is_retried(self):
         self.world.stop_receiver()
@@ -289,10 +426,15 @@ class Accessibility(PageTest):
         if not script:
             self.skipTest(f"pip could not fetch {AXE}")
         self.world.drop("notes.txt", b"no picture")
-        self.world.drop("film.png", large(70))
+        for number in range(2):
+            self.world.drop(f"film-{number}.png", large(70 + number))
         self.world.drop("sea/source.toml", b"draft = true\n")
-        self.world.drop("sea/beach.png", picture(71))
-        self.expect(self.row("film.png"), "Uploading")
+        self.world.drop("sea/beach.png", picture(73))
+        self.expect(self.row("film-0.png"), "Uploading")
+        self.drop(["letter.txt", "note.txt"])
+        self.expect("#adding-note", "2 not added")
+        self.report("server", "upload.do: Failed to connect to 127.0.0.1 port 8080")
+        self.expect("#needs", "The server can’t be reached")
         for dark in (False, True):
             self.page.command("Emulation.setEmulatedMedia", features=[
                 {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
@@ -304,28 +446,23 @@ class Accessibility(PageTest):
                     wide = self.page.run("return document.documentElement.scrollWidth")
                     self.assertLessEqual(wide, width, f"{part} is wider than the window")
                 self.page.run("location.hash = 'files'")
-                self.page.click(f"{self.row('film.png')} .name")
+                self.page.click(f"{self.row('film-0.png')} .name")
                 self.check(script, "details")
                 self.page.press(ESCAPE)
+                self.page.click("#select-all")
+                self.expect("#selection", "Clear")
+                self.check(script, "the selection")
+                self.page.click("#selection [data-action=cancel]")
+                self.expect("#question", "Cancel")
+                self.check(script, "the question")
+                self.page.press(ESCAPE)
+                self.page.click("#selection [data-action=clear]")
+        self.allow("/v1/drop", "/v1/thumbnails/")  # the refused files
 
     def check(self, script, what):
         tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
         found = self.page.run(script + "; return axe.run({ runOnly: arguments[0] }).then((it) => it.violations)", tags)
         self.assertEqual([(it["id"], it["nodes"][0]["target"]) for it in found], [], what)
-
-
-def axe():
-    """axe-core, which pip fetches into a cache the first time; None if it cannot."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "outbox-dashboard"
-    try:
-        if not list(cache.glob("*.whl")):
-            subprocess.run(
-                [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", cache, AXE], check=True,
-                capture_output=True, timeout=120)
-        with zipfile.ZipFile(next(cache.glob("*.whl"))) as archive:
-            return archive.read("axe_playwright_python/axe.min.js").decode()
-    except (OSError, subprocess.SubprocessError, StopIteration, zipfile.BadZipFile):
-        return None
 
 
 class Door(unittest.TestCase):
@@ -337,6 +474,9 @@ class Door(unittest.TestCase):
         with World() as world, Browser() as page:
             page.open(world.address.rpartition("/open/")[0] + "/")
             self.assertIn("secret URL", page.text("body"))
+            page.resize(360, 700)
+            self.assertEqual(page.run("return document.documentElement.scrollWidth"), 360)
+            self.assertEqual(page.run("return document.querySelector('meta[name=color-scheme]').content"), "light dark")
             page.open(world.address)
             until("the page opens", lambda: page.text("#headline") == "Ready")
 

@@ -3,7 +3,7 @@
 import * as api from "/api.js";
 import "/drop.js";
 import * as files from "/files.js";
-import { $, button, confirm, icon, make, notify, paced, setText } from "/page.js";
+import { $, button, confirm, icon, make, notify, paced, setIcon, setText } from "/page.js";
 import * as parts from "/parts.js";
 import * as words from "/words.js";
 
@@ -104,7 +104,7 @@ const readHealth = paced(1000, async () => {
 
 const readCounts = paced(1000, async () => {
   counts = await api.counts();
-  files.setCounts(counts.files);
+  files.setCounts(counts);
   showSummary();
 });
 
@@ -124,19 +124,26 @@ setInterval(() => {
   showNeeds();
 }, 2000);
 setInterval(() => { if (!document.hidden && !lost) parts.loadActivity().catch(() => {}); }, 10_000);
-document.addEventListener("visibilitychange", () => { if (!document.hidden && !lost) { readHealth(); readCounts(); } });
+// A page in the background hears of no events (`listen`), but its tab has a title.
+setInterval(() => {
+  if (!document.hidden || lost) return;
+  readHealth();
+  readCounts();
+}, 30_000);
 
 // MARK: Summary
 
-const number = (...names) => names.reduce((sum, name) => sum + (counts?.files[name] ?? 0), 0);
+const number = (...names) => names.reduce((sum, name) => sum + (counts?.[name] ?? 0), 0);
+const filesWait = (count) => `${words.files(count)} ${count === 1 ? "waits" : "wait"}`;
 
 function showSummary() {
   showHeadline();
   showNeeds();
+  document.body.classList.toggle("lost", Boolean(lost));
   const paused = Boolean(health?.paused);
   const pause = $("pause-all");
   pause.lastElementChild.textContent = paused ? "Resume all" : "Pause all";
-  pause.querySelector("use").setAttribute("href", paused ? "#i-play" : "#i-pause");
+  setIcon(pause, paused ? "play" : "pause");
   pause.classList.toggle("primary", paused);
 }
 
@@ -147,26 +154,28 @@ function showHeadline() {
   const stuck = number("waiting", "signed_out");
   const drafts = parts.filesOfDrafts();
   const paused = number("paused") - drafts;
-  const facts = [];
+  const open = onTheWay + stuck;
+  const obstacle = problems().find(({ code }) => obstacles.includes(code));
   if (health.paused) {
-    facts.push(onTheWay + number("paused") ? `${words.plural(onTheWay + stuck + number("paused"), "file")} not yet uploaded` : "New files will wait");
-    headline("pause", "warn", "Everything is paused", facts.join(" · "));
+    const waiting = open + number("paused");
+    headline("pause", "warn", "Everything is paused", waiting ? `${words.files(waiting)} not yet uploaded` : "New files will wait");
+  } else if (obstacle && (open || ["ledger", "outbox"].includes(obstacle.code))) {
+    headline(obstacle.code === "session" ? "key" : "warn", "bad", `${title(obstacle)} since ${words.time(obstacle.since)}`,
+      open ? `${words.files(open)} not yet uploaded` : "");
   } else if (onTheWay) {
-    if (health.left) facts.push(`${words.size(health.left)} to go`);
-    if (health.speed) facts.push(words.speed(health.speed));
-    if (health.eta) facts.push(`about ${words.duration(health.eta)} left`);
-    if (stuck) facts.push(`${words.count(stuck)} waiting`);
-    headline("up", "busy", `${words.plural(onTheWay, "file")} on ${onTheWay === 1 ? "its" : "their"} way`, facts.join(" · ") || "Getting ready");
+    const facts = words.facts(health.left && `${words.size(health.left)} to go`, health.speed && words.speed(health.speed),
+      health.eta && `about ${words.duration(health.eta)} left`, stuck && `${words.count(stuck)} waiting`);
+    headline("up", "busy", `${words.files(onTheWay)} on ${onTheWay === 1 ? "its" : "their"} way`, facts || "Getting ready");
   } else if (stuck) {
-    headline(number("signed_out") ? "key" : "clock", "warn", `${words.plural(stuck, "file")} ${stuck === 1 ? "waits" : "wait"}`, "The reason is below");
+    headline(number("signed_out") ? "key" : "clock", "warn", filesWait(stuck), "The reason is below");
   } else if (paused > 0) {
-    headline("pause", "calm", `${words.plural(paused, "file")} paused`, `${words.plural(number("done"), "file")} uploaded`);
+    headline("pause", "calm", `${words.files(paused)} paused`, `${words.files(number("done"))} uploaded`);
   } else if (number("failed")) {
-    headline("warn", "bad", `${words.plural(number("failed"), "file")} could not be uploaded`, `${words.plural(number("done"), "file")} uploaded`);
+    headline("warn", "bad", `${words.files(number("failed"))} could not be uploaded`, `${words.files(number("done"))} uploaded`);
   } else if (!health.scanned) {
     headline("eye", "calm", "Looking through the outbox", "The agent has just started");
   } else if (number("done")) {
-    headline("check", "good", "Everything is uploaded", `${words.plural(number("done"), "file")}, confirmed by the server${drafts ? ` · ${words.plural(drafts, "file")} in drafts` : ""}`);
+    headline("check", "good", "Everything is uploaded", `${words.files(number("done"))}, confirmed by the server${drafts ? ` · ${words.files(drafts)} in drafts` : ""}`);
   } else {
     headline("outbox", "calm", "Ready", "Drop pictures or videos onto this page, or copy them into the outbox");
   }
@@ -176,7 +185,7 @@ let announced = "";
 
 function headline(iconName, tone, title, facts) {
   $("mark").dataset.tone = tone;
-  $("mark-icon").setAttribute("href", `#i-${iconName}`);
+  setIcon($("mark"), iconName);
   setText($("headline"), title);
   setText($("subline"), facts);
   document.title = tone === "good" || title === "Ready" ? "Outbox" : `${title} · Outbox`;
@@ -188,14 +197,25 @@ function headline(iconName, tone, title, facts) {
 
 // MARK: What needs a person
 
-
 const tryNow = () => button("retry", "Try again now", () => actOnAll("retry"), { action: "try-now" });
 
-/** Titles of the agent's problems, by their codes; a problem without one shows its message. */
+/** The codes of problems that keep all files from being uploaded. */
+const obstacles = ["ledger", "outbox", "session", "server"];
+
+/** Titles of problems, by their codes; one without a title shows its message. */
 const titles = {
   server: "The server does not take uploads", session: "Nobody is signed in", outbox: "The outbox cannot be used",
   watch: "New files may be noticed late", ledger: "The agent cannot store what it does", after_upload: "Uploaded files cannot be moved away",
 };
+
+function title({ code, message }) {
+  if (code === "ledger" && message.includes("free space")) return "The disk is full";
+  if (code === "server" && /connect|resolve|timed out|unreachable|no route|empty reply/i.test(message)) return "The server can’t be reached";
+  return titles[code];
+}
+
+/** If the server refuses the token, the files that wait tell so. */
+const problems = () => health.attention.filter(({ code }) => code !== "server" || !number("signed_out"));
 
 function showNeeds() {
   const needs = [];
@@ -203,7 +223,8 @@ function showNeeds() {
     needs.push(need("lock", "key", "bad", "The agent has started anew, and this page’s address has changed", "Find the new address with this command, and open it:", command("outbox status")));
   } else if (lost) {
     needs.push(need("lost", "warn", "bad", `The agent does not answer since ${words.time(lost)}`,
-      "It may have ended. Start it, or see why it ended. This page goes on by itself once the agent answers.", command("outbox run"), command("outbox doctor")));
+      "It may have ended. Start it, then open the new address that “outbox status” shows. “outbox doctor” may know why it ended.",
+      command("outbox run"), command("outbox status"), command("outbox doctor")));
   } else if (health && counts) {
     addProblems(needs);
     addTroubles(needs);
@@ -225,11 +246,12 @@ function need(id, iconName, tone, title, detail, ...buttons) {
 }
 
 function addProblems(needs) {
-  for (const { code, message, since } of health.attention) {
-    if (code === "server" && number("signed_out")) continue; // it refuses the token: the files that wait tell so
-    const detail = titles[code] ? `${words.sentence(message)} Since ${words.time(since)}.` : `Since ${words.time(since)}`;
-    const remedy = code === "session" ? command("outbox login") : code === "server" ? tryNow() : null;
-    needs.push(need(code, code === "session" ? "key" : "warn", "warn", titles[code] ?? words.sentence(message), detail, ...(remedy ? [remedy] : [])));
+  for (const problem of problems()) {
+    const { code, message, since } = problem;
+    const known = title(problem);
+    const remedy = { session: command("outbox login"), server: tryNow() }[code];
+    needs.push(need(code, code === "session" ? "key" : "warn", "warn", known ? `${known} since ${words.time(since)}` : words.sentence(message),
+      known ? words.sentence(message) : `Since ${words.time(since)}`, ...(remedy ? [remedy] : [])));
   }
 }
 
@@ -238,25 +260,25 @@ function addTroubles(needs) {
   const explained = health.attention.length > 0;
   if (number("signed_out") && !health.attention.some((item) => item.code === "session")) {
     const reason = all.find((file) => file.state === "signed_out")?.error?.message;
-    needs.push(need("signed-out", "key", "warn", `${words.plural(number("signed_out"), "file")} wait${number("signed_out") === 1 ? "s" : ""} until you sign in`,
+    needs.push(need("signed-out", "key", "warn", `${filesWait(number("signed_out"))} until you sign in`,
       words.sentence(reason), command("outbox login")));
   }
   if (number("waiting") && !explained) {
     const next = all.find((file) => file.state === "waiting");
-    needs.push(need("waiting", "clock", "warn", `${words.plural(number("waiting"), "file")} wait${number("waiting") === 1 ? "s" : ""} for another attempt`,
-      next ? `${words.split(next.path).name}: ${words.sentence(next.error?.message)}` : "", tryNow()));
+    needs.push(need("waiting", "clock", "warn", `${filesWait(number("waiting"))} for another attempt`,
+      next ? `${words.name(next)}: ${words.sentence(next.error?.message)}` : "", tryNow()));
   }
   if (number("failed")) {
-    const examples = all.filter((file) => file.state === "failed").slice(0, 3).map((file) => `${words.split(file.path).name}: ${words.sentence(file.error?.message)}`);
+    const examples = all.filter((file) => file.state === "failed").slice(0, 3).map((file) => `${words.name(file)}: ${words.sentence(file.error?.message)}`);
     if (number("failed") > examples.length && examples.length) examples.push(`And ${words.count(number("failed") - examples.length)} more.`);
-    needs.push(need("failed", "warn", "bad", `${words.plural(number("failed"), "file")} failed`, examples.join(" "),
-      button("retry", "Retry", retryFailed, { action: "retry-failed" }), button("line", "Show", () => showFiles("failed"), { action: "show-failed" })));
+    needs.push(need("failed", "warn", "bad", `${words.files(number("failed"))} failed`, examples.join(" "),
+      button("retry", "Retry", () => actOnAll("retry"), { action: "retry-failed" }), button("line", "Show", () => showFiles("failed"), { action: "show-failed" })));
   }
 }
 
 /** A command for the terminal, which a click copies. */
 function command(text) {
-  return make("button", { type: "button", class: "command", title: "Copy", "aria-label": `Copy the command ${text}`, onclick: async () => {
+  return make("button", { class: "command", title: "Copy", "aria-label": `Copy the command ${text}`, onclick: async () => {
     try {
       await navigator.clipboard.writeText(text);
       notify(`Copied. Paste “${text}” into a terminal.`);
@@ -266,14 +288,7 @@ function command(text) {
   } }, make("code", {}, text));
 }
 
-async function retryFailed() {
-  try {
-    const { files: failed } = await api.files({ state: "failed" });
-    await files.perform("retry", failed);
-  } catch (error) {
-    notify(words.sentence(error.message));
-  }
-}
+for (const text of document.querySelectorAll(".help code")) text.replaceWith(command(text.textContent));
 
 // MARK: Actions on everything
 
@@ -281,29 +296,30 @@ async function actOnAll(action) {
   try {
     const answer = await api.actOnAll(action);
     const said = { pause: "Everything is paused.", resume: "Everything goes on." }[action];
-    notify(said ?? (answer.changed.length ? `${words.plural(answer.changed.length, "file")} ${words.actions[action].done}.` : "Nothing to change."));
+    notify(said ?? (answer.changed.length ? `${words.files(answer.changed.length)} ${words.actions[action].done}.` : "Nothing to change."));
     readHealth();
     readCounts();
   } catch (error) {
-    notify(words.sentence(error.message));
+    notify(error.message);
   }
 }
 
 $("pause-all").onclick = () => actOnAll(health?.paused ? "resume" : "pause");
+const menu = $("all-menu");
 for (const item of document.querySelectorAll("[data-all]")) {
   item.onclick = async () => {
-    $("all-menu").open = false;
+    menu.open = false;
     if (item.dataset.all === "cancel" && !await confirm("Cancel all uploads?",
       "The server forgets what it has of unfinished files. The files stay where they are, and “Retry” takes them again.", "Cancel all")) return;
     actOnAll(item.dataset.all);
   };
 }
-document.addEventListener("click", (event) => { if (!$("all-menu").contains(event.target)) $("all-menu").open = false; });
-$("all-menu").addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  $("all-menu").open = false;
-  $("all-menu").firstElementChild.focus();
-});
+for (const kind of ["click", "focusin"]) document.addEventListener(kind, ({ target }) => { if (!menu.contains(target)) menu.open = false; });
+menu.onkeydown = ({ key }) => {
+  if (key !== "Escape") return;
+  menu.open = false;
+  menu.firstElementChild.focus();
+};
 
 // MARK: Parts of the page
 
@@ -321,7 +337,7 @@ function openPart() {
     } else place.removeAttribute("aria-current");
   }
   const load = { posts: parts.loadPosts, pictures: parts.loadPictures, activity: parts.loadActivity, settings: () => parts.loadSettings(health) }[part];
-  load?.().catch((error) => { if (error.status) notify(words.sentence(error.message)); });
+  load?.().catch((error) => { if (error.status) notify(error.message); });
   if (part === "files") files.show();
 }
 
@@ -331,6 +347,11 @@ function showFiles(filter) {
   $("main").focus({ preventScroll: true });
   $("main").scrollIntoView({ block: "nearest" });
 }
+
+document.querySelector(".skip").onclick = (event) => {
+  event.preventDefault(); // the address names the part that is shown
+  $("main").focus();
+};
 
 addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 addEventListener("hashchange", openPart);

@@ -2,7 +2,7 @@
 
 import * as api from "/api.js";
 import { WindowedList } from "/list.js";
-import { $, button, confirm, icon, make, notify, setBar, setText } from "/page.js";
+import { $, actionButton, arrange, button, confirm, icon, make, notify, open, paced, setBar, setIcon, setText, showButtons } from "/page.js";
 import * as words from "/words.js";
 
 const pageSize = 200;
@@ -14,7 +14,6 @@ let search = "";
 let cursor = null; // of the next page; null at the end
 let loading = null; // what is being read: an object per load, so that an older answer is recognised
 let changedMeanwhile = new Map(); // events that came while a page was being read
-let complete = false;
 let counts = {}; // of all files by state
 let found = {}; // likewise, of those that match the search
 let shown = null; // the file in the dialog
@@ -27,19 +26,20 @@ const list = new WindowedList($("list"), { compare: byTime, makeRow, fillRow, on
 
 const moment = (file) => (words.final.includes(file.state) ? file.finished_at : null) ?? file.accepted_at ?? "";
 
+const compare = (one, other) => (one < other ? -1 : one > other ? 1 : 0);
+
 /** What came or ended last comes first, as in the agent's pages. */
 function byTime(a, b) {
-  const [one, other] = [moment(a), moment(b)];
-  return one > other ? -1 : one < other ? 1 : a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+  return compare(moment(b), moment(a)) || compare(a.id, b.id);
 }
 
 const ranks = ["uploading", "verifying", "processing", "hashing", "settling", "waiting", "signed_out", "failed", "queued", "paused"];
 
 /** What moves comes first, then what waits, then what ended, the latest first. */
 function byUrgency(a, b) {
-  const rank = (file) => (ranks.includes(file.state) ? ranks.indexOf(file.state) : ranks.length);
-  if (rank(a) !== rank(b)) return rank(a) - rank(b);
-  return rank(a) === ranks.length ? byTime(a, b) : a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
+  const [one, other] = [a, b].map((file) => ranks.indexOf(file.state));
+  if (one < 0 || other < 0) return compare(one < 0, other < 0) || byTime(a, b);
+  return one - other || compare(a.path, b.path);
 }
 
 const isNow = () => filter.id === "now" && !search;
@@ -52,54 +52,34 @@ function matches(file) {
 // MARK: Loading
 
 /** Reads the view anew, after a change of the filter or a gap in the events. */
-export async function reload() {
-  const load = (loading = {});
-  changedMeanwhile = new Map();
+export function reload() {
   cursor = null;
-  try {
-    const answer = await api.files(isNow() ? { limit: newest } : parameters());
-    if (load !== loading) return;
-    loading = null;
-    setPage(answer);
-    list.replace(answer.files, isNow() ? byUrgency : byTime);
-    applyMissed();
-  } catch (error) {
-    if (load === loading) loading = null;
-    if (error.status) notify(words.sentence(error.message));
-  }
-  showFoot();
+  read((files) => {
+    list.replace(files, isNow() ? byUrgency : byTime);
+    for (const id of selected.keys()) if (!list.byId.has(id)) selected.delete(id);
+  });
 }
 
-function parameters() {
-  return { state: filter.states?.join(","), search, page: pageSize, after: cursor };
+function loadMore() {
+  if (!loading && cursor) read((files) => files.forEach((file) => list.put(file)));
 }
 
-async function loadMore() {
-  if (loading || !cursor || isNow()) return;
+async function read(show) {
   const load = (loading = {});
   changedMeanwhile = new Map();
   try {
-    const answer = await api.files(parameters());
+    const answer = await api.files(isNow() ? { limit: newest } : { state: filter.states?.join(","), search, page: pageSize, after: cursor });
     if (load !== loading) return;
     loading = null;
-    setPage(answer);
-    list.append(answer.files);
-    applyMissed();
-  } catch {
+    cursor = answer.next;
+    found = answer.counts;
+    show(answer.files);
+    changedMeanwhile.forEach(apply);
+  } catch (error) {
     if (load === loading) loading = null; // scrolling tries again
+    if (error.status) notify(error.message);
   }
-  showFoot();
-}
-
-function setPage(answer) {
-  cursor = isNow() ? null : answer.next ?? null;
-  complete = !cursor;
-  found = answer.counts;
-}
-
-function applyMissed() {
-  for (const file of changedMeanwhile.values()) apply(file);
-  changedMeanwhile = new Map();
+  showSelection();
 }
 
 // MARK: Events
@@ -107,34 +87,47 @@ function applyMissed() {
 /** Shows the new state of a file. */
 export function apply(file) {
   if (loading) changedMeanwhile.set(file.id, file);
-  if (selected.has(file.id)) selected.set(file.id, file);
   if (shown?.id === file.id) fillDetails(file);
-  if (!matches(file)) { list.remove(file.id); return; }
+  if (!matches(file)) { hide(file.id); return; }
+  if (selected.has(file.id)) selected.set(file.id, file);
   // A file behind the last page comes with its page.
   const last = list.items.at(-1);
-  if (!list.byId.has(file.id) && !isNow() && !complete && last && byTime(file, last) > 0) return;
+  if (!list.byId.has(file.id) && cursor && last && byTime(file, last) > 0) return;
   list.update(file);
 }
 
-export function remove(id) {
+/** An action on the selection reaches no file that has left the list. */
+function hide(id) {
   selected.delete(id);
   list.remove(id);
+}
+
+export function remove(id) {
+  hide(id);
   showSelection();
 }
 
 export function setCounts(value) {
   counts = value;
+  if (search) countFound();
   showFoot();
 }
+
+const countFound = paced(2000, async () => {
+  const asked = search;
+  const answer = await api.files({ search, page: 1 });
+  if (asked !== search) return;
+  found = answer.counts;
+  showFoot();
+});
 
 /** Called when this part of the page opens. */
 export const show = () => list.schedule();
 
 /** Called after a batch of events. */
 export function settle() {
-  while (isNow() && list.items.length > mostNow) list.remove(list.items.at(-1).id);
-  if (selected.size) showSelection();
-  showFoot();
+  while (isNow() && list.items.length > mostNow) hide(list.items.at(-1).id);
+  showSelection();
 }
 
 // MARK: Filters and search
@@ -163,7 +156,6 @@ export function choose(id) {
 
 function restart() {
   clearSelection();
-  showFilters();
   const top = $("part-files").getBoundingClientRect().top + scrollY;
   if (scrollY > top) scrollTo({ top, behavior: "instant" });
   reload();
@@ -190,12 +182,12 @@ function showFoot() {
   if (!number && !loading) showEmpty(all);
   if (!selected.size) setText($("list-note"), note(number));
   $("list-foot").hidden = !isNow() || number >= all || !number;
-  setText($("list-foot"), `The latest ${words.count(number)} of ${words.plural(all, "file")}. “All” shows every one.`);
+  setText($("list-foot"), `The latest ${words.count(number)} of ${words.files(all)}. “All” shows every one.`);
 }
 
 function note(number) {
   if (isNow()) return "On their way, then the latest";
-  return `${words.plural(Math.max(number, list.total), "file")}${search ? ` with “${search}” in the path` : ""}, the latest first`;
+  return `${words.files(Math.max(number, list.total))}${search ? ` with “${search}” in the path` : ""}, the latest first`;
 }
 
 function showEmpty(all) {
@@ -229,7 +221,7 @@ function fillRow(row, file) {
   setText(what.firstElementChild, name);
   const why = words.reason(file);
   const fact = what.lastElementChild;
-  setText(fact, why || [directory, words.size(file.size), pixels(file)].filter(Boolean).join(" · "));
+  setText(fact, why || words.facts(directory, words.size(file.size), pixels(file)));
   fact.className = why ? `fact why ${words.describe(file.state).tone}` : "fact";
   fact.title = why;
   showBadge(state.firstElementChild, file.state);
@@ -246,14 +238,15 @@ function fillRow(row, file) {
 
 function pixels(file) {
   const shape = file.width && file.height ? `${file.width} × ${file.height}` : "";
-  return [shape, file.duration ? words.length(file.duration) : ""].filter(Boolean).join(" · ");
+  return words.facts(shape, file.duration ? words.length(file.duration) : "");
 }
 
 export function showBadge(badge, state) {
   const description = words.describe(state);
   badge.dataset.tone = description.tone;
   badge.title = description.meaning;
-  badge.querySelector("use").setAttribute("href", `#i-${description.icon}`);
+  if (!badge.firstChild) badge.append(icon("clock"), make("span"));
+  setIcon(badge, description.icon);
   setText(badge.lastElementChild, description.word);
 }
 
@@ -261,7 +254,7 @@ export function showBadge(badge, state) {
 function figures(file) {
   const share = words.percent(words.share(file));
   if (file.state === "uploading") {
-    return [share, [file.speed ? words.speed(file.speed) : "", file.eta ? `${words.duration(file.eta)} left` : ""].filter(Boolean).join(" · ")];
+    return [share, words.facts(file.speed ? words.speed(file.speed) : "", file.eta ? `${words.duration(file.eta)} left` : "")];
   }
   if (words.final.includes(file.state)) return [words.time(file.finished_at)];
   return [file.progress > 0 || ["hashing", "processing", "verifying"].includes(file.state) ? share : ""];
@@ -289,15 +282,11 @@ export function showThumb(holder, file) {
 }
 
 function showActions(holder, file) {
-  const offered = ["retry", "resume", "pause", "first", "cancel"].filter((name) => words.actions[name].for(file));
-  if (holder.dataset.offered === offered.join()) return;
-  const { name } = words.split(file.path);
   const focused = holder.contains(document.activeElement);
-  holder.dataset.offered = offered.join();
-  holder.replaceChildren(...offered.map((action, index) => button(
-    words.actions[action].icon, `${words.actions[action].word}: ${name}`, () => perform(action, [list.byId.get(file.id) ?? file]),
-    { short: true, action, class: index ? "quiet second" : "quiet" })));
-  if (focused) (holder.firstElementChild ?? holder.closest("li")).focus();
+  showButtons(holder, words.offered(file), (action, index) => button(
+    words.actions[action].icon, `${words.actions[action].word}: ${words.name(file)}`, () => perform(action, [list.byId.get(file.id) ?? file]),
+    { short: true, action, class: index ? "quiet second" : "quiet" }));
+  if (focused && !holder.contains(document.activeElement)) (holder.firstElementChild ?? holder.closest("li")).focus();
 }
 
 // MARK: Selection
@@ -337,14 +326,12 @@ function showSelection() {
   all.indeterminate = files.length > 0 && !all.checked;
   holder.hidden = !files.length;
   $("list-head").classList.toggle("picking", files.length > 0);
-  if (!files.length) { showFoot(); return; }
+  showFoot();
+  if (!files.length) return;
   setText($("list-note"), `${words.count(files.length)} selected`);
-  const offered = ["retry", "resume", "pause", "first", "cancel"].filter((name) => files.some(words.actions[name].for));
-  if (holder.dataset.offered === offered.join() && holder.childElementCount) return;
-  holder.dataset.offered = offered.join();
-  holder.replaceChildren(
-    ...offered.map((name) => button(words.actions[name].icon, words.actions[name].word, () => performOnSelection(name), { action: name })),
-    button("cross", "Clear", clearSelection, { class: "quiet", action: "clear" }));
+  showButtons(holder, [...words.offered(...files), "clear"], (action) => (action === "clear"
+    ? button("cross", "Clear", clearSelection, { class: "quiet", action })
+    : actionButton(action, () => performOnSelection(action))));
 }
 
 async function performOnSelection(action) {
@@ -359,24 +346,24 @@ async function performOnSelection(action) {
 }
 
 /** Carries out an action on files, six requests at a time, and says what came of it. */
-export async function perform(action, files) {
+async function perform(action, files) {
   const waiting = [...files];
   const refusals = [];
   let changed = 0;
   const work = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       try {
-        const answer = await api.actOnFile(file.id, action);
+        const answer = await api.act("files", file.id, action);
         for (const entry of answer.changed) { changed += 1; apply(entry); }
-        for (const { reason } of answer.unchanged) refusals.push(`${words.split(file.path).name}: ${reason}`);
+        for (const { reason } of answer.unchanged) refusals.push(`${words.name(file)}: ${reason}`);
       } catch (error) {
-        refusals.push(`${words.split(file.path).name}: ${error.message}`);
+        refusals.push(`${words.name(file)}: ${error.message}`);
       }
     }
   };
   await Promise.all(Array.from({ length: 6 }, work));
   settle();
-  const what = files.length === 1 ? words.split(files[0].path).name : words.plural(changed, "file");
+  const what = files.length === 1 ? words.name(files[0]) : words.files(changed);
   const said = changed ? [`${what} ${words.actions[action].done}.`] : [];
   if (refusals.length) said.push(words.sentence(refusals[0]), refusals.length > 1 ? `And ${refusals.length - 1} more.` : "");
   notify(said.filter(Boolean).join(" ") || "Nothing to change.");
@@ -387,29 +374,27 @@ export async function perform(action, files) {
 function openDetails(file) {
   if (!file) return;
   fillDetails(file);
-  $("details").showModal();
+  open($("details"), () => {
+    shown = null;
+    // The row that opened the dialog may have left the list.
+    if (document.activeElement === document.body) $("main").focus({ preventScroll: true });
+  });
 }
 
 $("details-close").onclick = () => $("details").close();
 $("details").onclick = (event) => { if (event.target === $("details")) $("details").close(); };
-$("details").onclose = () => { shown = null; };
 
 function fillDetails(file) {
   shown = file;
   const { name, directory } = words.split(file.path);
   setText($("details-name"), name);
   showThumb($("details-thumb"), file);
-  const description = words.describe(file.state);
-  const badge = make("p", { class: "badge", "data-tone": description.tone }, icon(description.icon), make("span", {}, description.word));
   const why = words.reason(file);
-  $("details-state").replaceChildren(badge, make("p", { class: why ? "why" : "muted" }, why || description.meaning));
-  const offered = Object.keys(words.actions).filter((action) => action !== "submit" && words.actions[action].for(file));
-  const holder = $("details-actions");
-  if (holder.dataset.offered !== offered.join()) { // else the focus would be lost
-    holder.dataset.offered = offered.join();
-    holder.replaceChildren(...offered.map((action) =>
-      button(words.actions[action].icon, words.actions[action].word, () => perform(action, [shown]), { action })));
-  }
+  const [badge, meaning] = $("details-state").children;
+  showBadge(badge, file.state);
+  meaning.className = why ? "why" : "muted";
+  setText(meaning, why || words.describe(file.state).meaning);
+  showButtons($("details-actions"), words.offered(file), (action) => actionButton(action, () => perform(action, [shown])));
   const date = (text) => (text ? new Date(text).toLocaleString("en-GB") : null);
   const facts = [
     ["Directory", directory || "the outbox itself"],
@@ -418,13 +403,19 @@ function fillDetails(file) {
     ["Progress", file.fragments ? `${words.percent(words.share(file))}, ${words.count(file.fragments.finished)} of ${words.plural(file.fragments.total, "fragment")}` : null],
     ["Sent", file.deduplicated ? "nothing: the server had this content, or another file brings it" : null],
     ["Processed", file.product?.size ? `${words.size(file.product.size)} are sent in place of the file` : null],
-    ["On the server", file.remote?.url ? link(file.remote.url) : null],
+    ["On the server", file.remote?.url],
     ["Attempts", file.attempts || null], ["Error code", file.error?.code],
     ["Dropped", date(file.accepted_at)], ["Began", date(file.started_at)], ["Ended", date(file.finished_at)],
     ["Moved from", file.moved_from], ["Key (MD5)", file.key],
   ];
-  $("details-facts").replaceChildren(...facts.filter(([, value]) => value != null && value !== "").flatMap(([term, value]) =>
-    [make("dt", {}, term), make("dd", {}, value instanceof Node ? value : String(value))]));
+  // Only texts that changed are replaced, or what a person has selected to copy would be lost.
+  const places = new Map([...$("details-facts").children].map((place) => [place.dataset.fact, place]));
+  arrange($("details-facts"), facts.filter(([, value]) => value != null && value !== "").map(([term, value]) => {
+    const place = places.get(term) ?? make("div", { "data-fact": term }, make("dt", {}, term), make("dd"));
+    const text = place.lastChild;
+    if (text.textContent !== String(value)) text.replaceChildren(link(String(value)));
+    return place;
+  }));
 }
 
 /** A link if the address is one of the web, else its text. */

@@ -1,13 +1,6 @@
 // Graphs of the last hour, drawn as SVG.
 
-const space = "http://www.w3.org/2000/svg";
-
-function node(name, attributes, ...children) {
-  const element = document.createElementNS(space, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
-  return element;
-}
+import { shape } from "/page.js";
 
 /** The next round number at or above a value, in steps of 1, 2 and 5. */
 export function roundUp(value) {
@@ -25,22 +18,21 @@ export function roundUp(value) {
 export function draw(element, series, options) {
   const width = Math.max(240, Math.round(element.clientWidth));
   const height = options.height ?? 180;
-  const [left, right, top, bottom] = options.bare ? [0, 0, 2, 2] : [0, 0, 22, 24];
+  const [top, bottom] = options.bare ? [2, 2] : [22, 24];
   const points = series[0].length;
   const sums = series[0].map((_, index) => series.reduce((sum, values) => sum + values[index], 0));
   const highest = roundUp(Math.max(...sums, 0));
-  const x = (index) => left + ((width - left - right) * index) / Math.max(1, points - (options.kind === "bars" ? 0 : 1));
+  const x = (index) => (width * index) / Math.max(1, points - (options.kind === "bars" ? 0 : 1));
   const y = (value) => height - bottom - ((height - top - bottom) * value) / highest;
-  const drawing = node("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": options.title ?? "" });
+  const drawing = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": options.title ?? "" });
   if (!options.bare) {
     for (const value of [highest, highest / 2, 0]) {
-      drawing.append(node("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "grid" }));
-      if (value) drawing.append(node("text", { x: left, y: y(value) - 5, class: "axis" }, options.label(value)));
+      drawing.append(shape("line", { x1: 0, x2: width, y1: y(value), y2: y(value), class: "grid" }));
+      if (value) drawing.append(shape("text", { x: 0, y: y(value) - 5, class: "axis" }, options.label(value)));
     }
     options.times.forEach((text, index, all) => {
       const anchor = index === 0 ? "start" : index === all.length - 1 ? "end" : "middle";
-      const place = left + ((width - left - right) * index) / (all.length - 1);
-      drawing.append(node("text", { x: place, y: height - 6, class: "axis", "text-anchor": anchor }, text));
+      drawing.append(shape("text", { x: (width * index) / (all.length - 1), y: height - 6, class: "axis", "text-anchor": anchor }, text));
     });
   }
   if (options.kind === "bars") {
@@ -51,7 +43,7 @@ export function draw(element, series, options) {
       const low = y(base[index]);
       const high = y(base[index] + value);
       base[index] += value;
-      drawing.append(node("rect", {
+      drawing.append(shape("rect", {
         x: x(index) + gap / 2, y: Math.min(high, low - 1), width: Math.max(0.5, x(1) - x(0) - gap), height: Math.max(1, low - high),
         class: `series-${number}`,
       }));
@@ -59,8 +51,8 @@ export function draw(element, series, options) {
   } else {
     const line = series[0].map((value, index) => `${index ? "L" : "M"}${x(index).toFixed(1)} ${y(value).toFixed(1)}`).join("");
     drawing.append(
-      node("path", { d: `${line}L${x(points - 1)} ${y(0)}L${x(0)} ${y(0)}Z`, class: "area" }),
-      node("path", { d: line, class: "line" }));
+      shape("path", { d: `${line}L${x(points - 1)} ${y(0)}L${x(0)} ${y(0)}Z`, class: "area" }),
+      shape("path", { d: line, class: "line" }));
   }
   element.replaceChildren(drawing);
 }

@@ -28,11 +28,7 @@ export class WindowedList {
     this.schedule();
   }
 
-  /** Adds a page of items; one that is present already is replaced. */
-  append(items) {
-    for (const item of items) this.put(item);
-  }
-
+  /** Adds an item; one that is present already is replaced. */
   put(item) {
     this.remove(item.id);
     this.byId.set(item.id, item);
@@ -110,7 +106,11 @@ export class WindowedList {
     const wanted = new Map();
     for (let index = first; index < end; index += 1) wanted.set(this.items[index].id, index);
     this.keepFocus(wanted);
+    // If the row with the focus has left the list, the next one takes over.
+    const focused = document.activeElement?.closest("li");
+    const left = this.element.contains(focused) && !this.byId.has(focused.dataset.id);
     this.place(wanted);
+    if (left) this.focus(focused.getAttribute("aria-posinset") - 1);
     if (end >= this.items.length - 3 * spare) this.onEnd();
   }
 
@@ -187,10 +187,13 @@ export class WindowedList {
     }[event.key];
     if (target === undefined || index < 0 || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
-    this.focus(Math.min(Math.max(target, 0), this.items.length - 1));
+    this.focus(target);
   }
 
-  focus(index) {
+  /** Moves the focus to the row nearest to an index; without any row, to the part of the page. */
+  focus(wanted) {
+    const index = Math.max(0, Math.min(wanted, this.items.length - 1));
+    if (!this.items.length) { this.element.closest("main").focus({ preventScroll: true }); return; }
     const top = this.element.getBoundingClientRect().top + index * this.height;
     const head = 120; // what sticks to the top of the page
     if (top < head) scrollBy({ top: top - head, behavior: "instant" });

@@ -1,29 +1,31 @@
 // Small helpers for elements of the page. Data becomes text, never markup.
 
+import * as words from "/words.js";
+
 export const $ = (id) => document.getElementById(id);
 
-/** Makes an element: `make("p", { class: "muted" }, "text", child)`. */
-export function make(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
+function fill(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
-    if (value == null || value === false) continue;
-    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
-    else element.setAttribute(key, value === true ? "" : value);
+    if (value == null) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value); else element.setAttribute(key, value);
   }
   element.append(...children.filter((child) => child != null));
   return element;
 }
 
-export function icon(name) {
-  const space = "http://www.w3.org/2000/svg";
-  const drawing = document.createElementNS(space, "svg");
-  drawing.setAttribute("class", "icon");
-  drawing.setAttribute("aria-hidden", "true");
-  const use = document.createElementNS(space, "use");
-  use.setAttribute("href", `#i-${name}`);
-  drawing.append(use);
-  return drawing;
+/** Makes an element: `make("p", { class: "muted" }, "text", child)`. */
+export const make = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
+
+/** Makes an element of a drawing. */
+export const shape = (name, attributes, ...children) => fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+
+export const icon = (name) => shape("svg", { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true" }, shape("use", { href: `#i-${name}` }));
+
+export function setIcon(element, name) {
+  element.querySelector("use").setAttribute("href", `#i-${name}`);
 }
+
+for (const holder of document.querySelectorAll("[data-icon]")) holder.prepend(icon(holder.dataset.icon));
 
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
@@ -36,11 +38,30 @@ export function setBar(bar, share, tone) {
   bar.firstElementChild.style.transform = `scaleX(${share.toFixed(4)})`;
 }
 
+/** Makes these elements the only children, in this order. One that has its place already keeps its focus. */
+export function arrange(holder, elements) {
+  const wanted = new Set(elements);
+  for (const child of [...holder.children]) if (!wanted.has(child)) child.remove();
+  elements.forEach((element, index) => {
+    if (holder.children[index] !== element) holder.insertBefore(element, holder.children[index] ?? null);
+  });
+}
+
 /** A button with an icon; without `word` on it, screen readers read `label` and a pointer shows it. */
 export function button(iconName, label, onclick, options = {}) {
-  return make("button", { type: "button", class: options.class, "aria-label": options.short ? label : null,
+  return make("button", { class: options.class, "aria-label": options.short ? label : null,
     title: options.short ? label : null, "data-action": options.action, onclick },
     icon(iconName), options.short ? null : label);
+}
+
+export const actionButton = (action, onclick, options) =>
+  button(words.actions[action].icon, words.actions[action].word, onclick, { action, ...options });
+
+/** Shows a button for each of some actions. Buttons that stay keep the focus. */
+export function showButtons(holder, actions, makeButton) {
+  if (holder.dataset.offered === actions.join()) return;
+  holder.dataset.offered = actions.join();
+  holder.replaceChildren(...actions.map(makeButton));
 }
 
 let hiding;
@@ -48,10 +69,21 @@ let hiding;
 /** Shows a sentence at the bottom of the page for a while; screen readers read it. */
 export function notify(text) {
   const notice = $("notice");
-  notice.textContent = text;
+  notice.textContent = words.sentence(text);
   notice.classList.add("shown");
   clearTimeout(hiding);
   hiding = setTimeout(() => notice.classList.remove("shown"), 4000 + 50 * text.length);
+}
+
+/** Opens a dialog. Only what is in it can be seen and read out then, so the notices go along. */
+export function open(dialog, onclose) {
+  const notices = [$("notice"), $("announcement")];
+  dialog.append(...notices);
+  dialog.onclose = () => {
+    document.body.append(...notices);
+    onclose();
+  };
+  dialog.showModal();
 }
 
 /** Asks before something that is hard to take back. Resolves to true or false. */
@@ -64,9 +96,8 @@ export function confirm(title, text, yes) {
   return new Promise((resolve) => {
     no.onclick = () => dialog.close("no");
     go.onclick = () => dialog.close("yes");
-    dialog.onclose = () => resolve(dialog.returnValue === "yes");
     dialog.returnValue = "no";
-    dialog.showModal();
+    open(dialog, () => resolve(dialog.returnValue === "yes"));
     no.focus();
   });
 }

@@ -3,7 +3,7 @@
 import * as api from "/api.js";
 import { draw } from "/graph.js";
 import { link, showBadge, showThumb } from "/files.js";
-import { $, button, icon, make, notify, paced, setBar, setText } from "/page.js";
+import { $, actionButton, arrange, make, notify, paced, setBar, setText, showButtons } from "/page.js";
 import * as words from "/words.js";
 
 // MARK: Posts
@@ -40,7 +40,7 @@ const showSoon = paced(250, showPosts);
 function postOrder(a, b) {
   const open = (post) => !words.final.includes(post.state);
   if (open(a) !== open(b)) return open(a) ? -1 : 1;
-  return (a.accepted_at ?? "") < (b.accepted_at ?? "") ? 1 : -1;
+  return a.accepted_at < b.accepted_at ? 1 : -1;
 }
 
 function showPosts() {
@@ -50,26 +50,22 @@ function showPosts() {
   $("more-posts").hidden = all.length <= shownPosts;
   const holder = $("posts");
   const cards = new Map([...holder.children].map((card) => [card.dataset.id, card]));
-  let next = holder.firstElementChild;
-  for (const post of all.slice(0, shownPosts)) {
+  arrange(holder, all.slice(0, shownPosts).map((post) => {
     const card = cards.get(post.id) ?? makePost(post.id);
-    cards.delete(post.id);
-    if (card === next) next = card.nextElementSibling; else holder.insertBefore(card, next);
     if (card.shownPost !== post) fillPost(card, post);
     card.shownPost = post;
-  }
-  for (const card of cards.values()) card.remove();
+    return card;
+  }));
   if (!all.length) holder.replaceChildren(make("li", { class: "muted" }, "No post in the outbox."));
 }
 
 $("more-posts").onclick = () => { shownPosts += 30; showPosts(); };
 
 function makePost(id) {
-  const badge = make("span", { class: "badge" }, icon("clock"), make("span"));
   return make("li", { class: "card post", "data-id": id },
     make("div", { class: "thumb large" }),
-    make("div", { class: "post-words" }, make("h3"), make("p", { class: "muted" }), badge,
-      make("div", { class: "bar", role: "progressbar", "aria-valuemin": 0, "aria-valuemax": 100 }, make("span")), make("p", { class: "why" })),
+    make("div", { class: "post-words" }, make("h3"), make("p", { class: "muted" }), make("span", { class: "badge" }),
+      make("div", { class: "bar", role: "progressbar" }, make("span")), make("p", { class: "why" })),
     make("div", { class: "actions" }),
     make("details", {}, make("summary", {}, "Files"), make("ul", { class: "post-files" })));
 }
@@ -79,23 +75,19 @@ function fillPost(card, post) {
   const [title, facts, badge, bar, why] = text.children;
   const finished = post.files.filter((file) => file.state === "done").length;
   showCover(thumb, post);
-  setText(title, post.title || words.split(post.path).name);
-  facts.replaceChildren([post.path, `${finished} of ${words.plural(post.files.length, "file")} done`, words.size(post.size),
-    post.revision > 1 ? `revision ${post.revision}` : ""].filter(Boolean).join(" · "), post.url ? " · " : "", post.url ? link(post.url, "open the post") : "");
+  setText(title, post.title || words.name(post));
+  facts.replaceChildren(words.facts(post.path, `${finished} of ${words.files(post.files.length)} done`, words.size(post.size),
+    post.revision > 1 ? `revision ${post.revision}` : ""), post.url ? " · " : "", post.url ? link(post.url, "open the post") : "");
   showBadge(badge, post.state);
   bar.hidden = words.final.includes(post.state) || post.state === "draft";
   bar.setAttribute("aria-label", `Progress of ${title.textContent}`);
   setBar(bar, words.share(post), words.describe(post.state).tone);
   setText(why, postNews(post));
   why.hidden = !why.textContent;
-  const offered = Object.keys(words.actions).filter((action) => words.actions[action].for(post) && (action !== "first" || post.state === "queued"));
-  if (buttons.dataset.offered !== offered.join()) {
-    buttons.dataset.offered = offered.join();
-    buttons.replaceChildren(...offered.map((action) => button(words.actions[action].icon, words.actions[action].word,
-      () => performOnPost(action, card.shownPost), { action, class: action === "submit" ? "primary" : null })));
-  }
+  showButtons(buttons, words.offered(post).filter((action) => action !== "first" || post.state === "queued"), (action) =>
+    actionButton(action, () => performOnPost(action, card.shownPost), { class: action === "submit" ? "primary" : null }));
   details.lastElementChild.replaceChildren(...post.files.map((file) => {
-    const state = make("span", { class: "badge" }, icon("clock"), make("span"));
+    const state = make("span", { class: "badge" });
     showBadge(state, file.state);
     return make("li", {}, make("span", { class: "name" }, file.url ? link(file.url, file.name) : file.name), state,
       make("span", { class: "figures" }, words.final.includes(file.state) ? words.size(file.size) : words.percent(file.progress)),
@@ -118,11 +110,11 @@ function showCover(thumb, post) {
 async function performOnPost(action, post) {
   const name = post.title || post.path;
   try {
-    const answer = await api.actOnSource(post.id, action);
+    const answer = await api.act("sources", post.id, action);
     applyPost(answer.source);
-    notify(answer.refusal ? words.sentence(`${name}: ${answer.refusal}`) : `${name} ${words.actions[action].done}.`);
+    notify(answer.refusal ? `${name}: ${answer.refusal}` : `${name} ${words.actions[action].done}.`);
   } catch (error) {
-    notify(words.sentence(`${name}: ${error.message}`));
+    notify(`${name}: ${error.message}`);
   }
 }
 
@@ -137,12 +129,13 @@ export async function loadPictures() {
 export function showProfile(profile) {
   const picture = $("portrait");
   const { pending } = profile;
-  const known = Boolean(pending?.key || profile.portraitURL);
+  // The server appends the size behind a `!`; the mirror has the picture without it.
+  const address = pending?.key ? api.thumbnail(pending) : profile.portraitURL && api.avatar(profile.portraitURL.replace(/![^!]*$/, ""));
   picture.onload = () => { picture.hidden = false; };
   picture.onerror = () => { picture.hidden = true; };
-  if (known) picture.src = pending?.key ? api.thumbnail(pending) : api.avatar(profile.portraitURL); else { picture.hidden = true; picture.removeAttribute("src"); }
-  setText($("portrait-state"), pending ? `${words.describe(pending.state).word}: ${words.split(pending.path).name}. ${words.reason(pending)}`
-    : known ? `The server has it${profile.updatedAt ? `, since ${words.time(profile.updatedAt)}` : ""}.`
+  if (address) picture.src = address; else picture.hidden = true;
+  setText($("portrait-state"), pending ? `${words.describe(pending.state).word}: ${words.name(pending)}. ${words.reason(pending)}`
+    : address ? `The server has it${profile.updatedAt ? `, since ${words.time(profile.updatedAt)}` : ""}.`
       : "None yet. Put a picture into the folder “portrait” of the outbox, and it becomes your profile picture.");
 }
 
@@ -196,11 +189,11 @@ function drawActivity() {
   setText($("activity-note"), sum(bytes) || sum(failed)
     ? `${words.size(sum(bytes))} acknowledged in ${words.plural(sum(fragments), "fragment")}; ${news}.` : "Nothing was sent in the last hour.");
   const begin = new Date(lastHour.end) - 1000 * interval * bytes.length;
-  const times = [0, 15, 30, 45].map((minute) => words.time(begin + 60_000 * minute));
+  const times = [...[0, 15, 30, 45].map((minute) => words.time(begin + 60_000 * minute)), "now"];
   draw($("throughput"), [periods(bytes, 30).map((number) => number / 30)],
-    { kind: "area", label: words.speed, times: [...times, "now"], title: `Throughput of the last hour: ${$("activity-note").textContent}` });
+    { kind: "area", label: words.speed, times, title: `Throughput of the last hour: ${$("activity-note").textContent}` });
   draw($("fragments"), [periods(fragments, 60), periods(failed, 60)],
-    { kind: "bars", label: (value) => `${words.count(value)} a minute`, times: [...times, "now"], title: "Fragments of the last hour, acknowledged and failed" });
+    { kind: "bars", label: (value) => `${words.count(value)} a minute`, times, title: "Fragments of the last hour, acknowledged and failed" });
   const columns = [periods(bytes, 300).map(words.size), periods(fragments, 300).map(words.count), periods(failed, 300).map(words.count)];
   $("activity-rows").replaceChildren(...columns[0].map((_, index) => make("tr", {},
     make("th", { scope: "row" }, words.time(begin + 300_000 * index)), ...columns.map((column) => make("td", {}, column[index])))));

@@ -40,13 +40,16 @@ export const filters = [
 
 /** The actions on a file or post. `for` tells the states in which the page offers the action. */
 export const actions = {
-  submit: { word: "Submit", icon: "up", done: "submitted", for: (it) => it.state === "draft" || (it.pending_changes?.length ?? 0) > 0 },
+  submit: { word: "Submit", icon: "up", done: "submitted", for: (it) => "revision" in it && (it.state === "draft" || it.pending_changes?.length > 0) },
   retry: { word: "Retry", icon: "retry", done: "tried again", for: (it) => ["waiting", "failed", "cancelled", "rejected"].includes(it.state) },
   resume: { word: "Resume", icon: "play", done: "resumed", for: (it) => it.state === "paused" },
   pause: { word: "Pause", icon: "pause", done: "paused", for: (it) => [...moving, "waiting", "signed_out"].includes(it.state) },
   first: { word: "Send first", icon: "first", done: "moved to the front", for: (it) => moving.includes(it.state) },
   cancel: { word: "Cancel", icon: "cross", done: "cancelled", for: (it) => !final.includes(it.state) && it.state !== "draft" },
 };
+
+/** The names of the actions that one of these files or posts offers. */
+export const offered = (...things) => Object.keys(actions).filter((name) => things.some(actions[name].for));
 
 const numbers = new Intl.NumberFormat("en");
 export const count = (number) => numbers.format(number);
@@ -55,6 +58,11 @@ export const count = (number) => numbers.format(number);
 export function plural(number, noun) {
   return `${count(number)} ${noun}${number === 1 ? "" : "s"}`;
 }
+
+export const files = (number) => plural(number, "file");
+
+/** "trip · 4.8 MB": the texts that are not empty. */
+export const facts = (...texts) => texts.filter(Boolean).join(" · ");
 
 /** "4.8 MB": powers of 1000, as file managers show them. */
 export function size(bytes) {
@@ -114,6 +122,8 @@ export function split(path) {
   return { name: path.slice(cut + 1), directory: path.slice(0, Math.max(0, cut)) };
 }
 
+export const name = (file) => split(file.path).name;
+
 /** The share of a file that the other end has: acknowledged bytes, and those that have arrived since. */
 export function share(file) {
   if (file.state === "done") return 1;
@@ -129,9 +139,10 @@ export function reason(it) {
   return sentence(it.error.message) + next;
 }
 
-/** The text with a capital and a full stop. */
+/** The text with a capital, a full stop, and "83.9 MB" for "83888348 bytes". */
 export function sentence(text) {
   if (!text) return "";
+  if (text.includes(" bytes")) text = text.replace(/(?<![\w./-])\d{6,}( bytes)?(?![\w.:/-])/g, (number) => size(parseInt(number, 10)));
   // Names such as preLoad.do stay as they are.
   const begin = /^[a-z]+[\s,;]/.test(text) ? text[0].toUpperCase() : text[0];
   return begin + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");

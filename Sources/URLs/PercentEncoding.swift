@@ -49,9 +49,14 @@ package enum PercentEncoding {
     }
 
     /// Returns a text with all bytes but unreserved characters escaped (RFC 3986, section 2.3).
-    package static func escapingReserved(_ text: [UInt8], lowercaseDigits: Bool = false) -> [UInt8] {
+    ///
+    /// - Parameter keepsSlashes: whether slashes stay as well, as in a path.
+    package static func escapingReserved(
+        _ text: [UInt8], lowercaseDigits: Bool = false, keepsSlashes: Bool = false
+    ) -> [UInt8] {
         text.reduce(into: []) { result, byte in
             switch byte {
+            case UInt8(ascii: "/") where keepsSlashes: result.append(byte)
             case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                 UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
                 UInt8(ascii: "~"):
@@ -63,6 +68,7 @@ package enum PercentEncoding {
 
     /// Returns a text with its escapes decoded. A `%` that begins no escape stays.
     package static func unescaped(_ text: Substring.UTF8View) -> [UInt8] {
+        guard text.contains(percent) else { return Array(text) }
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var rest = text

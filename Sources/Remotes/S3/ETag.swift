@@ -17,7 +17,7 @@ struct ETag: Hashable, Sendable {
             for quote in ["&quot;", "&#34;", "&#x22;"] { text = text.replacing(quote, with: "\"") }
         }
         if text.hasPrefix("W/") { text.removeFirst(2) }
-        text = text.filter { $0 != "\"" && !$0.isWhitespace }
+        text = String(decoding: text.utf8.filter { $0 > 0x20 && $0 != UInt8(ascii: "\"") }, as: UTF8.self)
         self.text = text.utf8.count <= Self.longest ? text : ""
     }
 
@@ -61,7 +61,7 @@ struct PartReceipt: Equatable, Sendable {
     }
 
     init(_ text: String) {
-        let range = text.firstRange(of: Self.mark)
+        let range = text.utf8.firstRange(of: Self.mark.utf8)
         tag = ETag(String(range.map { text[..<$0.lowerBound] } ?? text[...]))
         sha256 = range.map { String(text[$0.upperBound...]) }
     }

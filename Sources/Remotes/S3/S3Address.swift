@@ -45,9 +45,7 @@ struct S3Address: Equatable, Sendable {
 
     /// Returns bytes as the path of a URL: encoded except for slashes.
     static func encodedPath(_ bytes: [UInt8]) -> String {
-        let parts = bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-            .map { PercentEncoding.escapingReserved(Array($0)) }
-        return String(decoding: Array(parts.joined(separator: [UInt8(ascii: "/")])), as: UTF8.self)
+        String(decoding: PercentEncoding.escapingReserved(bytes, keepsSlashes: true), as: UTF8.self)
     }
 
     private static func encoded(_ text: String) -> String {

@@ -24,8 +24,12 @@ struct SigV4: Sendable {
 
         init(_ time: WallTime) {
             let civil = CivilTime(time)
-            day = civil.date.replacing("-", with: "")
-            stamp = "\(day)T\(civil.clock.replacing(":", with: ""))Z"
+            day = Self.digits(of: civil.date)
+            stamp = "\(day)T\(Self.digits(of: civil.clock))Z"
+        }
+
+        private static func digits(of text: String) -> String {
+            String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }, as: UTF8.self)
         }
     }
 
@@ -60,17 +64,14 @@ struct SigV4: Sendable {
 
     /// Returns the canonical form of a request, and the names of the signed fields.
     static func canonical(_ request: Request) -> (text: String, signedHeaders: String) {
-        let fields = canonicalFields(of: request)
-        let signed = fields.map(\.name).joined(separator: ";")
-        let lines = fields.map { "\($0.name):\($0.value)\n" }.joined()
-        let text = """
-            \(request.method)
-            \(canonicalPath(request.url.path))
-            \(canonicalQuery(request.url.query ?? ""))
-            \(lines)
-            \(signed)
-            \(request.payload)
-            """
+        let path = canonicalPath(request.url.path)
+        var text = "\(request.method)\n\(path)\n\(canonicalQuery(request.url.query ?? ""))\n"
+        var signed = ""
+        for field in canonicalFields(of: request) {
+            text += "\(field.name):\(field.value)\n"
+            signed += signed.isEmpty ? field.name : ";\(field.name)"
+        }
+        text += "\n\(signed)\n\(request.payload)"
         return (text, signed)
     }
 
@@ -82,15 +83,24 @@ struct SigV4: Sendable {
     }
 
     private static func canonicalFields(of request: Request) -> [(name: String, value: String)] {
-        var values: [String: [String]] = ["host": [host(of: request.url)]]
+        var values: [(name: String, value: String)] = [("host", host(of: request.url))]
         for (name, value) in request.headers {
-            // Blanks at both ends go, and several blanks become one.
-            let trimmed = value.split { $0 == " " || $0 == "\t" }.joined(separator: " ")
-            values[name.lowercased(), default: []].append(trimmed)
+            let name = name.lowercased()
+            if let index = values.firstIndex(where: { $0.name == name }) {
+                values[index].value += ",\(trimmed(value))"
+            } else {
+                values.append((name, trimmed(value)))
+            }
         }
         // By name alone: in whole lines, "x-amz-meta-a:" would follow "x-amz-meta-a-b:".
-        return values.map { ($0.key, $0.value.joined(separator: ",")) }
-            .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        return values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    /// Returns the value of a field without blanks at both ends, and with one blank for several.
+    private static func trimmed(_ value: String) -> String {
+        func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        guard value.utf8.contains(where: isBlank) else { return value }
+        return value.utf8.split(whereSeparator: isBlank).map { String(Substring($0)) }.joined(separator: " ")
     }
 
     private static func canonicalPath(_ path: Substring) -> String {

@@ -24,10 +24,20 @@ public struct ContentKey: Hashable, Sendable {
     ///
     /// - Returns: nil for anything else.
     public init?(hexadecimal text: some StringProtocol) {
-        guard text.utf8.count == 32, text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
-            let high = UInt64(text.prefix(16), radix: 16), let low = UInt64(text.suffix(16), radix: 16)
-        else { return nil }
-        self.init(high: high, low: low)
+        let digits = Array(text.utf8)
+        guard digits.count == 32 else { return nil }
+        var halves: [UInt64] = [0, 0]
+        for (index, digit) in digits.enumerated() {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            halves[index / 16] = halves[index / 16] << 4 | UInt64(value)
+        }
+        self.init(high: halves[0], low: halves[1])
     }
 
     /// The 16 bytes of the digest.

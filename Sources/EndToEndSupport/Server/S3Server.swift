@@ -210,6 +210,9 @@ extension S3Server.Desk {
                 return Self.document(
                     "InitiateMultipartUploadResult", "<UploadId>id\(state.lastID)</UploadId><Key>\(key)</Key>")
             case "PUT": return Self.put(request, key, &state)
+            case "GET" where key.isEmpty:
+                let list = state.objects.keys.sorted().map { "<Contents><Key>\($0)</Key></Contents>" }
+                return Self.document("ListBucketResult", "<IsTruncated>false</IsTruncated>\(list.joined())")
             case "HEAD", "GET": return Self.get(key, state)
             default: return Self.error(405, "MethodNotAllowed")
             }

@@ -28,6 +28,8 @@ final class S3Client: Sendable {
     /// A reply and what it reports.
     struct Answer: Sendable {
         let reply: HTTPReply
+        /// The XML in the reply; nil without one.
+        let root: XMLElement?
         /// Nil for a success.
         let problem: S3Problem?
         let judge: S3Judge
@@ -58,7 +60,7 @@ final class S3Client: Sendable {
         /// - Throws: the reported failure; `bad_reply` without XML.
         func document() throws(RemoteFailure) -> XMLElement {
             try accept()
-            guard let root = XMLElement(reply.body), root.name.lowercased() != "html" else {
+            guard let root, root.name.lowercased() != "html" else {
                 if WebPage.isBody(of: reply) { throw RemoteFailure.webPage(judge.operation) }
                 throw judge.badReply("not the expected XML")
             }
@@ -94,7 +96,8 @@ final class S3Client: Sendable {
             hasStorageSettings: options.hasStorageSettings)
         do {
             let reply = try await transport.send(request)
-            return Answer(reply: reply, problem: S3Problem(reply), judge: judge)
+            let root = reply.body.isEmpty ? nil : XMLElement(reply.body)
+            return Answer(reply: reply, root: root, problem: S3Problem(reply, root), judge: judge)
         } catch {
             throw judge.failure(error)
         }
@@ -137,6 +140,28 @@ final class S3Client: Sendable {
     }
 
     // MARK: Objects
+
+    /// Lists the objects of a prefix.
+    ///
+    /// - Returns: nil if they do not fit into `ObjectList.mostPages`.
+    func keys(under prefix: String) async throws(RemoteFailure) -> ObjectList.Keys? {
+        var keys = ObjectList.Keys()
+        var query = [
+            (name: "list-type", value: "2"), (name: "max-keys", value: "1000"), (name: "prefix", value: prefix),
+        ]
+        while keys.pages < ObjectList.mostPages {
+            let answer = try await exchange(Call(operation: "ListObjectsV2", method: .get, query: query))
+            let page = try answer.document()
+            for object in page.children where object.name == "Contents" { object["Key"].map { keys.insert($0) } }
+            keys.pages += 1
+            switch (page["IsTruncated"]?.lowercased(), page["NextContinuationToken"]) {
+            case ("false", _): return keys
+            case ("true", let token?): query = query.prefix(3) + [(name: "continuation-token", value: token)]
+            default: throw answer.judge.badReply("it does not say where its list ends")
+            }
+        }
+        return nil
+    }
 
     /// What a HEAD says about a key.
     enum Presence: Equatable, Sendable {

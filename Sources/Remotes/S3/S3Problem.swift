@@ -19,11 +19,11 @@ struct S3Problem: Equatable, Sendable {
 
     /// Reads a reply.
     ///
+    /// - Parameter root: the XML in the reply; nil without one.
     /// - Returns: nil if the reply reports success.
-    init?(_ reply: HTTPReply) {
+    init?(_ reply: HTTPReply, _ root: XMLElement?) {
         status = reply.status
         region = reply.headers.first(S3Header.bucketRegion)
-        let root = reply.body.isEmpty ? nil : XMLElement(reply.body)
         if let error = root, error.name == "Error" {
             code = error["Code"]
             message = error["Message"]

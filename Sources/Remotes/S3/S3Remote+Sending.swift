@@ -1,5 +1,6 @@
 import Digests
 import HTTPTypes
+import Synchronization
 import Transport
 public import UploadCore
 
@@ -34,6 +35,7 @@ extension S3Remote {
             partDigests?.remove(upload.key)
             throw error
         }
+        objectList.withLock { $0.insert(key) }
         let object = try await stored(key)
         guard object.isContent(upload.key, size: upload.plan.size, sha256: details.sha256),
             details.sha256 == nil || object.has(details.sha256)

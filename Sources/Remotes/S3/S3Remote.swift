@@ -1,5 +1,6 @@
 public import Digests
 import HTTPTypes
+import Synchronization
 public import Transport
 import URLs
 public import UploadCore
@@ -11,7 +12,8 @@ public import UploadCore
 ///
 /// No object is ever overwritten or deleted: keys are free when an upload begins, contents of one run never share a key,
 /// and requests that create an object carry `If-None-Match: *`. Some stores ignore this condition, so that another
-/// `HeadObject` precedes the completion of an upload.
+/// `HeadObject` precedes the completion of an upload, and a list (``ObjectList``) answers only for keys that name the
+/// content.
 public final class S3Remote: Remote {
     /// Maximum length of a key in bytes (AWS, "Naming Amazon S3 objects").
     private static let longestKey = 1024
@@ -39,7 +41,9 @@ public final class S3Remote: Remote {
     let client: S3Client
     let digester = BodyDigester()
     let claims = KeyClaims()
+    let objectList = Mutex(ObjectList())
     private let account: String
+    private let now: @Sendable () -> ContinuousClock.Instant
     var options: S3Options { client.options }
 
     /// Creates a remote for one bucket and account.
@@ -50,9 +54,10 @@ public final class S3Remote: Remote {
     ///   - transport: sends the requests.
     ///   - credentials: supplies the access keys of each request.
     ///   - clock: the time of signatures.
+    ///   - now: the time by which lists of objects get old.
     public init(
         _ options: S3Options, account: String, transport: any HTTPTransport, credentials: any CredentialSource,
-        clock: ServerClock = ServerClock()
+        clock: ServerClock = ServerClock(), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         traits = Self.traits(partSize: options.partSize)
         client = S3Client(options, transport: transport, credentials: credentials, clock: clock)
@@ -60,10 +65,11 @@ public final class S3Remote: Remote {
         partDigests = PartDigestStore(traits, md5: wish.contains(.md5), sha256: wish.contains(.sha256))
         scope = RemoteScope(protocolName: "s3", server: client.address.base, account: account)
         self.account = account
+        self.now = now
     }
 
     /// `HeadObject`, so that no content that the store has is sent, and `CreateMultipartUpload` for a content of several
-    /// parts.
+    /// parts. Among many small contents, a list of the objects takes the place of most `HeadObject`s.
     public func register(_ uploads: [UploadDescription]) async -> [Result<Registration, RemoteFailure>] {
         await uploads.oneByOne { upload throws(RemoteFailure) in
             do throws(RemoteFailure) {
@@ -89,6 +95,9 @@ public final class S3Remote: Remote {
             }
             // The content that claimed the key is not in the store yet, and may never be: the object may be this one.
             let claim = claims.claim(key, for: upload.key)
+            if copy == 1, claim != .refused, upload.plan.count <= 1, await isSurelyMissing(key) {
+                return .registered(RemoteHandle(id: "", object: key), .unasked)
+            }
             switch try await client.look(key) {
             case .exists(let object):
                 if await holds(object, upload.key, upload.plan, upload.sha256, isDoubted: upload.isDoubted) {
@@ -123,6 +132,23 @@ public final class S3Remote: Remote {
             }
         }
         return object.isContent(key, size: plan.size, sha256: sha256, joined: joined, isDoubted: isDoubted)
+    }
+
+    /// Whether the store lacks an object for certain; false if a HEAD must tell.
+    private func isSurelyMissing(_ key: String) async -> Bool {
+        guard options.key.namesContent, key.hasPrefix(options.prefix) else { return false }
+        switch objectList.withLock({ $0.ask(for: key, at: now()) }) {
+        case .missing: return true
+        case .unknown: return false
+        case .list(let span):
+            do throws(RemoteFailure) {
+                let keys = try await client.keys(under: options.prefix)
+                objectList.withLock { $0.store(keys, of: span) }
+            } catch {
+                // The HEAD that follows fails as well, or the credentials may not list objects.
+            }
+            return false
+        }
     }
 
     /// Begins an upload in parts.

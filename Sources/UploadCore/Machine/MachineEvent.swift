@@ -26,7 +26,7 @@ public enum ResumePoint: Equatable, Sendable {
     /// As in the ledger.
     case asRecorded
     /// No request was sent, so this says nothing about the server. After a registration: the request that sends the content
-    /// creates the upload (tus). Otherwise as in the ledger, and an upload without a name on the server is registered again.
+    /// creates the upload (tus, S3). Otherwise as in the ledger, and an upload without a name on the server is registered again.
     case unasked
     /// The server has exactly this many bytes from the start. This overrides the ledger (tus, Upload-Offset).
     case offset(UInt64)

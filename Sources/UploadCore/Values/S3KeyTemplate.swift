@@ -64,6 +64,9 @@ public struct S3KeyTemplate: Hashable, Sendable {
         self.parts = parts
     }
 
+    /// Whether contents that differ never have the same object key.
+    public var namesContent: Bool { parts.contains(.key) }
+
     private static func part(_ name: Substring) throws(Objection) -> Part {
         switch name {
         case "prefix": return .prefix

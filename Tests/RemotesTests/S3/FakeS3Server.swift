@@ -62,6 +62,8 @@ final class FakeS3Server: SourceConformanceServer {
         /// How far the server's clock is ahead, in seconds.
         var ahead: Int64 = 0
         var pageSize = 1000
+        /// The time by which the remote's lists get old.
+        var now = ContinuousClock.now
         var smallestPart = 512 << 10
         var objects: [String: Object] = [:]
         var uploads: [String: Upload] = [:]
@@ -111,7 +113,9 @@ final class FakeS3Server: SourceConformanceServer {
         options.partSize = 512 << 10
         change(&options)
         self.options = options
-        s3 = S3Remote(options, account: "me", transport: transport, credentials: credentials)
+        s3 = S3Remote(
+            options, account: "me", transport: transport, credentials: credentials,
+            now: { state.value.withLock { $0.now } })
     }
 
     /// The remote of another run, or of another agent.
@@ -182,7 +186,7 @@ final class FakeS3Server: SourceConformanceServer {
         case ("PUT", _, true): "UploadPart"
         case ("PUT", _, _): "PutObject"
         case ("GET", _, true): "ListParts"
-        case ("GET", _, _): "GetObject"
+        case ("GET", _, _): query["list-type"] == "2" ? "ListObjectsV2" : "GetObject"
         case ("HEAD", _, _): "HeadObject"
         case ("DELETE", _, true): "AbortMultipartUpload"
         case ("DELETE", _, _): "DeleteObject"
@@ -218,6 +222,7 @@ final class FakeS3Server: SourceConformanceServer {
             headers["if-none-match"] == "*" && state.objects[key] != nil && !state.quirks.contains(.ignoresConditions)
         switch operation {
         case "HeadObject", "GetObject": return read(key, &state)
+        case "ListObjectsV2": return list(query, state)
         case "PutObject":
             if isTaken { return error(412, "PreconditionFailed") }
             let tag = state.quirks.contains(.oddTags) ? "odd" : digest(of: request.body, state)
@@ -320,6 +325,18 @@ final class FakeS3Server: SourceConformanceServer {
         let next = page.count < numbers.count ? page.last : nil
         let marks = next.map { "<IsTruncated>true</IsTruncated><NextPartNumberMarker>\($0)</NextPartNumberMarker>" }
         return xml("ListPartsResult", (marks ?? "<IsTruncated>false</IsTruncated>") + entries.joined())
+    }
+
+    private static func list(_ query: [String: String], _ state: State) -> HTTPReply {
+        let after = query["continuation-token"] ?? ""
+        let keys = state.objects.keys.filter { $0.hasPrefix(query["prefix"] ?? "") && $0 > after }.sorted()
+        let page = keys.prefix(state.pageSize)
+        let next = page.count < keys.count ? page.last : nil
+        let token = next.map { "<NextContinuationToken>\($0)</NextContinuationToken>" }
+        return xml(
+            "ListBucketResult",
+            "<IsTruncated>\(next != nil)</IsTruncated>\(token ?? "")"
+                + page.map { "<Contents><Key>\($0)</Key></Contents>" }.joined())
     }
 
     private static func checksumObjection(_ headers: [String: String], _ body: [UInt8]) -> String? {

@@ -5,6 +5,11 @@ import UploadCore
 
 @testable import Remotes
 
+extension S3Problem {
+    /// Reads a reply with its XML.
+    init?(_ reply: HTTPReply) { self.init(reply, XMLElement(reply.body)) }
+}
+
 @Suite("S3 judge")
 struct S3JudgeTests {
     private let clock = ServerClock(machine: { 1_000_000_000_000 })

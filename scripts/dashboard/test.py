@@ -151,8 +151,10 @@ class Uploads(PageTest):
         self.assertEqual(self.page.run("return document.querySelectorAll('#adding li').length"), 20)
         self.page.click("#adding li [data-action=dismiss]")
         self.expect("#adding-note", "59 not added")
+        self.assertTrue(self.page.run("return document.activeElement.matches('#adding li:first-child button')"))
         self.page.click("#dismiss-all")
         until("the rows go", lambda: not self.page.text("#adding-section"))
+        self.assertEqual(self.page.run("return document.activeElement.id"), "add-files")
         self.allow("/v1/drop")
 
     def test_directory_with_an_unreadable_file(self):

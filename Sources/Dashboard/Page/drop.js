@@ -44,7 +44,10 @@ async function send(item) {
 function dismiss(gone) {
   for (const item of gone) item.stop?.abort();
   items = items.filter((item) => !gone.includes(item));
+  const focused = document.activeElement;
+  const inside = $("adding-section").contains(focused);
   next();
+  if (inside && !focused.checkVisibility()) ($("adding").querySelector("button") ?? $("add-files")).focus();
 }
 
 /** Shows some of the files: those on their way, those that were refused, then the others. */

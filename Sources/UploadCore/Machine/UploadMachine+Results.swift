@@ -403,7 +403,8 @@ extension UploadMachine {
         // Prevents a loop with a server that forgets everything it receives.
         let error = FileError(code: "forgotten", message: "the server forgot the upload a second time", retryable: true)
         holdBack(request, error, now: now)
-        wait(key, error, pause: self.backoff.pause(afterFailures: upload.timesForgotten - 1), now: now)
+        // Each time all bytes are sent again, so the pauses grow twice as fast as after other failures.
+        wait(key, error, pause: self.backoff.pause(afterFailures: 2 * (upload.timesForgotten - 1)), now: now)
     }
 
     /// Drops an upload's handle and progress, so that it is registered again.

@@ -54,13 +54,26 @@ def inline(markdown):
     return "".join(out)
 
 
+def filled(text):
+    """Breaks text into lines of less than 80 bytes. mandoc reads other characters than ASCII as escapes of eight bytes."""
+    lines, line, size = [], [], 0
+    for word in text.split():
+        length = sum(1 if character.isascii() else 8 for character in word) + 1
+        if line and size + length > 79:
+            lines.append(" ".join(line))
+            line, size = [], 0
+        line.append(word)
+        size += length
+    return lines + [" ".join(line)] if line else lines
+
+
 def guarded(line):
     """A full stop or an apostrophe at the beginning of a line would be a request."""
     return "\\&" + line if line[:1] in (".", "'") else line
 
 
 def paragraph(markdown):
-    lines = textwrap.wrap(inline(markdown), 78, break_long_words=False, break_on_hyphens=False)
+    lines = filled(inline(markdown))
     return [guarded(line) for line in lines]
 
 
@@ -80,7 +93,7 @@ class Page:
         self.lines = [
             f'.TH "{escaped(name.upper())}" {section} {date} "outbox {version}" "Outbox"',
             ".SH NAME",
-            f"{escaped(name)} \\- {inline(summary)}",
+            *filled(f"{escaped(name)} \\- {inline(summary)}"),
         ]
 
     def section_of(self, title, lines):

@@ -261,5 +261,5 @@ expect "outbox and state stay" test -e "$root/home/ann/Outbox/sea.jpg" -a -e "$r
 rm -r "$root/var/lib/outbox-receiver"
 install_packages new outbox-receiver
 apt purge outbox-receiver
-expect "without files, purge removes the user too" not within root id -u outbox-receiver
+expect "without files, purge removes the user too" not within root getent passwd outbox-receiver
 good "The packages of $(scripts/version.sh) work."

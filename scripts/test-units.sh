@@ -115,7 +115,8 @@ expect "nothing runs" not inside pgrep '^outbox'
 echo "OUTBOX_RECEIVER_OPTIONS=\"--listen $address\"" >>"$root/etc/outbox-receiver/receiver.env" # another may have the port
 for command in "${receiver_commands[@]:1}"; do inside sh -c "$command" >>"$work/commands.log" 2>&1; done
 inside loginctl enable-linger ann
-until_true "systemd runs for the user" as_ann systemctl --user --quiet is-active default.target
+user_is_up() { as_ann systemctl --user --quiet is-active default.target 2>/dev/null; }
+until_true "systemd runs for the user" user_is_up
 for command in "${agent_commands[@]:1}"; do as_ann sh -c "$command" >>"$work/commands.log" 2>&1; done
 token=$(awk '$2 == "anna" { print $1 }' "$root/etc/outbox-receiver/tokens")
 as_ann sh -c "echo $token | outbox login" >>"$work/commands.log"

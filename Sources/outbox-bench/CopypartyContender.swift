@@ -12,8 +12,9 @@ struct CopypartyContender: Contender {
     func upload(_ files: TestFiles, room: String) throws -> Sample {
         let port = try Loopback.freePort()
         let received = try Workplace.makeDirectory("\(room)/received")
+        // --wram: also into a directory in memory.
         let server = try ChildProcess(
-            server, ["-q", "-i", "127.0.0.1", "-p", "\(port)", "-v", "\(received)::A", "--no-thumb"],
+            server, ["-q", "-i", "127.0.0.1", "-p", "\(port)", "-v", "\(received)::A", "--no-thumb", "--wram"],
             log: "\(room)/server.log", environment: ["XDG_CONFIG_HOME": room])
         defer { server.stop() }
         try Loopback.waitUntilOpen(port, served: server)

@@ -52,14 +52,14 @@ struct ManualTests {
     }
 
     @Test(
-        "mandoc finds no error and nothing to warn of",
+        "mandoc finds nothing to complain of",
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc"), "mandoc is not installed"))
     func lint() async throws {
         let directory = try TemporaryDirectory()
         try await write(to: directory)
         let pages = try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted()
         let output = try await Program.run(
-            "/usr/bin/mandoc", ["-Tlint", "-Wwarning"] + pages, environment: Self.environment,
+            "/usr/bin/mandoc", ["-Tlint"] + pages, environment: Self.environment,
             directory: directory.path)
         #expect(output.code == 0 && output.standardOutput.isEmpty, "\(output.standardOutput)")
     }

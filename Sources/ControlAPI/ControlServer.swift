@@ -117,7 +117,10 @@ package struct ControlServer: Service {
         let keys = DashboardKeys()
         let host = dashboard.address.host
         let seats = DashboardSeats(limit: Dashboard.mostConnections)
-        let router = router(behind: DashboardGuard(host: host, keys: keys, seats: seats)) { PageRoutes().add(to: $0) }
+        let router = router(behind: DashboardGuard(host: host, keys: keys, seats: seats)) { router in
+            PageRoutes().add(to: router)
+            DocumentRoutes().add(to: router)
+        }
         do {
             let server = try server(
                 router,

@@ -96,13 +96,26 @@ struct DropTable: Sendable {
                 (key: key, record: try? DropRecord.decode(value, key: key).get())
             }
             for case (let key, let record?) in page.entries {
-                // Moved drops come by again where their new keys are further on.
-                if key.starts(with: prefix(of: record.path)) { continue }
-                try transaction.remove(LedgerTable.drops.table, key)
-                _ = try store(record, in: transaction, encoder: &encoder)
+                // A moved drop comes by again if its new key is further on.
+                if key.starts(with: prefix(of: record.path)) {
+                    try addToIndexes(record, key, in: transaction)
+                } else {
+                    try transaction.remove(LedgerTable.drops.table, key)
+                    _ = try store(record, in: transaction, encoder: &encoder)
+                }
             }
             next = page.next
         }
+    }
+
+    private func addToIndexes(
+        _ record: DropRecord, _ slot: [UInt8], in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        if let key = record.key {
+            try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + slot, [])
+        }
+        try directories.add(record.path, in: transaction)
+        try StartIndex.update(slot, from: nil, to: record, in: transaction)
     }
 
     private var directories: DirectoryIndex { DirectoryIndex(hash: hash) }

@@ -35,6 +35,15 @@ struct DashboardAccessTests {
         #expect(try await browser.ask("POST", "/v1/pause", fields: ["Origin: \(browser.base)"]).status == 200)
         #expect(try await browser.ask("GET", "/v1/configuration").body.contains("control.dashboard"))
 
+        for name in ["dashboard", "configuration", "errors"] {
+            #expect(page.body.contains("\"/docs/\(name).md\""))
+            let document = try await browser.ask("GET", "/docs/\(name).md")
+            #expect(document.status == 200 && document.body.hasPrefix("# "), "\(document)")
+        }
+        for name in ["..%2FREADME.md", "dashboard/overview.png", "nothing.md", "agent.toml"] {
+            #expect(try await browser.ask("GET", "/docs/\(name)").status == 404, "\(name)")
+        }
+
         try await agent.stop()
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/dashboard-url"))
         #expect(try await !agent.command("status").standardOutput.contains("dashboard:"))
@@ -68,7 +77,8 @@ struct DashboardAccessTests {
         let value = foreign.drop { $0 != "=" }
         for path in [
             "/", "/dashboard.js", "/dashboard.css", "/icon.svg", "/v1/files", "/v1/health", "/metrics", "/v1/events",
-            "/v1/avatar?url=http://example.org/a.jpg", "/v1/profile", "/v1/configuration", "/nothing",
+            "/v1/avatar?url=http://example.org/a.jpg", "/v1/profile", "/v1/configuration",
+            "/docs/errors.md", "/nothing",
         ] {
             for cookie in ["", foreign, "outbox-\(stranger.port)\(value)"] {
                 let reply = try await stranger.ask("GET", path, fields: ["Cookie: \(cookie)"])

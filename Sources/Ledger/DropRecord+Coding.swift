@@ -88,12 +88,6 @@ extension DropRecord: StoredRecord {
         return record
     }
 
-    /// Decodes only the path, enough for a look-up to compare.
-    static func path(in bytes: UnsafeRawBufferPointer, key: [UInt8]) -> [UInt8]? {
-        guard var decoder = RecordDecoder(bytes, table: table, key: key) else { return nil }
-        return decoder.readBytes()
-    }
-
     /// Decodes only what counts and queries compare. Valid only during the transaction that supplied the bytes.
     static func outline(in bytes: UnsafeRawBufferPointer, key: [UInt8]) -> Outline? {
         guard var decoder = RecordDecoder(bytes, table: table, key: key) else { return nil }

@@ -49,7 +49,6 @@ package actor SidecarWriter {
     private var onceChecked: [@Sendable () -> Void] = []
     /// Subjects whose last write failed.
     private var unwritten: Set<SidecarSubject> = []
-    private var hasToldTrouble = false
     /// Whether any sidecar can't be written.
     var isInTrouble: Bool { !unwritten.isEmpty }
 
@@ -217,8 +216,9 @@ package actor SidecarWriter {
         self.outbox = outbox
         directories = [:]
         names = [:]
+        if unwritten.isEmpty { return }
         unwritten = []
-        tellOnceWritten()
+        onTrouble(nil)
     }
 
     private func ring() {
@@ -236,8 +236,7 @@ package actor SidecarWriter {
                 write(sidecar, job)
             }
         case .remove:
-            unwritten.remove(job.subject)
-            tellOnceWritten()
+            _ = endsTrouble(job.subject)
             store.remove(
                 for: job.subject, known: names.removeValue(forKey: job.subject),
                 in: directories[job.subject.directory])
@@ -270,8 +269,7 @@ package actor SidecarWriter {
                 return failed(sidecar)
             }
         }
-        unwritten.remove(subject)
-        tellOnceWritten()
+        _ = endsTrouble(subject)
         wrote(sidecar, digest: digest)
     }
 
@@ -309,14 +307,16 @@ package actor SidecarWriter {
 
     /// Suppresses the "written again" message while any other sidecar still can't be written.
     private func noteThrough(_ subject: SidecarSubject) {
-        guard unwritten.remove(subject) != nil, unwritten.isEmpty else { return }
-        logger.notice("sidecars can be written again")
+        if endsTrouble(subject) { logger.notice("sidecars can be written again") }
     }
 
-    private func tellOnceWritten() {
-        guard unwritten.isEmpty, hasToldTrouble else { return }
-        hasToldTrouble = false
+    /// Removes a subject from `unwritten`.
+    ///
+    /// - Returns: whether it was the last one.
+    private func endsTrouble(_ subject: SidecarSubject) -> Bool {
+        guard unwritten.remove(subject) != nil, unwritten.isEmpty else { return false }
         onTrouble(nil)
+        return true
     }
 
     private func warn(_ subject: SidecarSubject, _ error: Errno) {
@@ -325,7 +325,6 @@ package actor SidecarWriter {
         guard isNew else { return }
         let message = "sidecars can't be written; uploads continue; free space, or correct the permissions"
         logger.error("\(message)", metadata: ["path": "\(subject)", "reason": "\(error)"])
-        hasToldTrouble = true
         onTrouble("\(message) (\(subject): \(error))")
     }
 }

@@ -2,6 +2,7 @@ import AgentConfiguration
 import AgentSupport
 import ArgumentParser
 import Glibc
+import LinuxSystem
 import Processes
 import SystemdService
 
@@ -107,12 +108,10 @@ struct ServicePlace {
 
     /// The path of this program, as bytes.
     func program() throws(ServiceError) -> [UInt8] {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &buffer, buffer.count)
-        guard count > 0 else {
+        guard let path = runningProgram() else {
             throw .unavailable("the path of this program is unknown, because /proc is not mounted; mount /proc")
         }
-        return buffer[..<count].map { UInt8(bitPattern: $0) }
+        return path
     }
 
     /// Notes for the user about risks of this installation.

@@ -34,17 +34,13 @@ struct DocumentRoutes: Sendable {
         name.hasSuffix(".md") && name.dropLast(3).allSatisfy { ("a"..."z").contains($0) || $0 == "-" }
     }
 
-    private static func read(_ name: String) -> ArraySlice<UInt8>? {
-        guard let resolved = realpath("/proc/self/exe", nil) else { return nil }
-        defer { free(resolved) }
-        let program = String(cString: resolved)
+    private static func read(_ name: String) -> [UInt8]? {
+        let program = String(decoding: runningProgram() ?? [], as: UTF8.self)
         guard let slash = program.lastIndex(of: "/") else { return nil }
         for place in places {
             let path = "\(program[...slash])\(place)/\(name)"
             guard let file = try? SharedDescriptor(opening: path, flags: O_RDONLY) else { continue }
-            var bytes = [UInt8](repeating: 0, count: longest)
-            let count = bytes.withUnsafeMutableBytes { try? file.read(into: $0, at: 0) }
-            if let count { return bytes.prefix(count) }
+            if let bytes = try? readAll(from: file.rawValue, atMost: longest) { return bytes }
         }
         return nil
     }

@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 
 extension PictureWorker {
     /// Finds the worker program: `$OUTBOX_MEDIA`, otherwise beside the running program, otherwise in
@@ -7,7 +8,8 @@ extension PictureWorker {
     /// - Returns: An absolute path. If there is no such program, the path beside the running program, so that a failed
     ///   start names that path.
     public static func find(environment: [String: String]) -> String {
-        find(environment: environment, beside: runningProgram()) { access($0, X_OK) == 0 }
+        let running = String(decoding: runningProgram() ?? [], as: UTF8.self)
+        return find(environment: environment, beside: running) { access($0, X_OK) == 0 }
     }
 
     static func find(
@@ -17,17 +19,5 @@ extension PictureWorker {
         let directory = running.split(separator: "/").dropLast().map { "/\($0)" }.joined()
         let candidates = ["\(directory)/outbox-media", "\(directory)/../libexec/outbox/outbox-media"]
         return candidates.first(where: isProgram) ?? candidates[0]
-    }
-
-    /// man 5 proc, /proc/pid/exe.
-    private static func runningProgram() -> String {
-        var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let capacity = bytes.count
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            buffer.withMemoryRebound(to: CChar.self) { buffer in
-                buffer.baseAddress.map { readlink("/proc/self/exe", $0, capacity) } ?? 0
-            }
-        }
-        return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
     }
 }

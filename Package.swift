@@ -198,7 +198,7 @@ let package = Package(
             dependencies: ["Avatars", "MediaTools", "PictureJobs", "Transport", logging], path: "examples/avatars",
             exclude: ["README.md"], swiftSettings: strict),
 
-        room("TestSupport"),
+        room("TestSupport", [logging]),
         // Makes pictures and videos with positions.
         room("MediaTestSupport", ["TestSupport"]),
         room("AgentTestSupport", ["AgentSupport", "LinuxSystem", "Reports", "UploadCore"]),

@@ -23,7 +23,7 @@ struct EventTests {
         var pacing = EventPacing<FileReport>(generation: 4096)
         let queued = try Self.report(.queued)
         let uploading = try Self.report(.uploading)
-        #expect(pacing.news(in: queued, now: start) == .state)
+        #expect(pacing.news(in: queued, now: start) == .first)
         #expect(pacing.news(in: queued, now: start) == nil)
         #expect(pacing.news(in: uploading, now: start) == .state)
     }
@@ -43,7 +43,7 @@ struct EventTests {
         var report = try Self.report(.paused)
         _ = pacing.news(in: report, now: start)
         report.facts.width = 640
-        #expect(pacing.news(in: report, now: start) == .state)
+        #expect(pacing.news(in: report, now: start) == .facts)
         #expect(pacing.news(in: report, now: start) == nil)
     }
 

@@ -1,7 +1,5 @@
 import Foundation
 import Ledger
-import Logging
-import Synchronization
 import TestSupport
 import Testing
 import UploadCore
@@ -11,7 +9,7 @@ import UploadCore
 @Suite("Care of the ledger")
 struct LedgerCareTests {
     private let directory: TemporaryDirectory
-    private let log = LogRecorder()
+    private let log = RecordedLog()
     private var file: String { directory.path("ledger.lmdb") }
 
     init() throws {
@@ -19,7 +17,7 @@ struct LedgerCareTests {
     }
 
     private func care(boot: String = "boot") -> LedgerCare {
-        LedgerCare(state: directory.path, logger: Logger(label: "test") { _ in log.handler }, boot: boot)
+        LedgerCare(state: directory.path, logger: log.logger, boot: boot)
     }
 
     private func open(_ care: LedgerCare) throws -> Ledger { try care.open(onTrouble: { _ in }) }
@@ -140,28 +138,5 @@ struct LedgerCareTests {
         try text.write(toFile: directory.path("ledger-mark"), atomically: false, encoding: .utf8)
         #expect(try kept() == [7])
         #expect(aside.isEmpty)
-    }
-}
-
-/// Records log messages, one line each: level and message.
-final class LogRecorder: Sendable {
-    private let recorded = Mutex<[String]>([])
-
-    var lines: [String] { recorded.withLock(\.self) }
-    var handler: any LogHandler { Handler(recorder: self) }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            recorder.recorded.withLock { $0.append("\(event.level) \(event.message)") }
-        }
     }
 }

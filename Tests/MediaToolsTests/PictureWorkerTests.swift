@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Logging
 import PictureJobs
 import TestSupport
 import Testing
@@ -10,7 +9,7 @@ import Testing
 @Suite("The picture worker, as the agent sees it", .timeLimit(.minutes(2)))
 struct PictureWorkerTests {
     private let directory: TemporaryDirectory
-    private let log = Log()
+    private let log = RecordedLog()
 
     init() throws { directory = try TemporaryDirectory() }
 
@@ -124,7 +123,7 @@ struct PictureWorkerTests {
                 return reason.contains("/nowhere/outbox-media") && reason.contains("No such file")
             }
         }
-        #expect(log.warnings == 1)
+        #expect(log.lines.count { $0.hasPrefix("warning ") } == 1)
     }
 
     @Test func `one without libvips is not tried again and again, and its reason is told`() async throws {
@@ -147,7 +146,7 @@ struct PictureWorkerTests {
         await #expect(throws: PictureFailure.self) { try await measure("picture", with: worker) }
         _ = try directory.file("there", "")
         try await Poll.until("it works") { (try? await measure("picture", with: worker)) != nil }
-        #expect(log.warnings == 1)
+        #expect(log.lines.count { $0.hasPrefix("warning ") } == 1)
     }
 
     @Test func `one that fills its standard error is not held up`() async throws {
@@ -230,36 +229,5 @@ struct PictureWorkerTests {
         #expect(find([:], having: [inLibexec]) == inLibexec)
         #expect(find([:], having: []) == beside)
         #expect(find(["OUTBOX_MEDIA": "/my/media"], having: [beside]) == "/my/media")
-    }
-}
-
-/// Counts warnings.
-final class Log: Sendable {
-    private let count = Counter()
-
-    var warnings: Int { count.value }
-    var logger: Logger {
-        Logger(label: "test") { [count] _ in Handler(count: count) }
-    }
-
-    private final class Counter: @unchecked Sendable {
-        // Unchecked: accessed only with the lock held.
-        private let lock = NSLock()
-        private var number = 0
-        var value: Int { lock.withLock { number } }
-        func add() { lock.withLock { number += 1 } }
-    }
-
-    private struct Handler: LogHandler {
-        let count: Counter
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-        func log(event: LogEvent) {
-            if event.level >= .warning { count.add() }
-        }
     }
 }

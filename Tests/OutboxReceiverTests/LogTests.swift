@@ -1,16 +1,15 @@
 import Foundation
-import Logging
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import OutboxReceiver
 
 @Suite struct LogTests {
     @Test func theLogSaysWhoDidWhatWithoutTokens() async throws {
-        let log = LogLines()
+        let log = RecordedLog()
         var ids: [String] = []
         try await TestServer.run(
-            configure: { $0.tokens = "alice-secret alice" }, logger: Logger(label: "test") { _ in log }
+            configure: { $0.tokens = "alice-secret alice" }, logger: log.logger
         ) { server in
             let content = TestServer.content(10)
             let id = try server.upload(content, name: "a\nb\".jpg", token: "alice-secret").id
@@ -55,30 +54,5 @@ import Testing
     ])
     func wrongUsageIsOneLine(message: String, line: String) {
         #expect(UsageLine.text(message) == line + " `outbox-receiver --help`")
-    }
-}
-
-/// Records the log messages in a form that tests can compare.
-private final class LogLines: LogHandler {
-    private let kept = Mutex<[String]>([])
-
-    var lines: [String] { kept.withLock { $0 } }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-    var logLevel: Logger.Level {
-        get { .debug }
-        set {}
-    }
-
-    func log(event: LogEvent) {
-        let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        kept.withLock { $0.append("\(event.level) \(event.message)\(metadata)") }
     }
 }

@@ -53,16 +53,16 @@ struct ServiceNotifierTests {
     @Test("the watchdog is no longer fed when the agent stops answering")
     func hang() async throws {
         let listener = try NotifyListener(at: directory.path("socket"))
-        let complaints = Complaints()
+        let log = RecordedLog()
         let notifier = ServiceNotifier(
             environment: ["NOTIFY_SOCKET": listener.address, "WATCHDOG_USEC": "100000"], processID: 7,
-            logger: Logger(label: "test") { _ in complaints })
+            logger: log.logger)
         let gate = AsyncStream<Void>.makeStream()
         await notifier.ready(summary: {
             for await _ in gate.stream {}
             return "awake again"
         })
-        try await Poll.until("the complaint") { complaints.count > 0 }
+        try await Poll.until("the complaint") { log.lines.contains { $0.hasPrefix("error ") } }
         #expect(listener.receive() == ["READY=1"])
         gate.continuation.finish()
         try await listener.wait(for: "WATCHDOG=1")
@@ -100,26 +100,5 @@ struct ServiceNotifierTests {
         ])
     func watchdogVariables(environment: [String: String], expected: Duration?) {
         #expect(ServiceNotifier.watchdog(environment, processID: 7) == expected)
-    }
-}
-
-/// Counts logged errors.
-private final class Complaints: LogHandler {
-    private let errors = Mutex(0)
-    var count: Int { errors.withLock { $0 } }
-    var metadata: Logger.Metadata {
-        get { [:] }
-        set {}
-    }
-    var logLevel: Logger.Level {
-        get { .trace }
-        set {}
-    }
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { nil }
-        set {}
-    }
-    func log(event: LogEvent) {
-        if event.level == .error { errors.withLock { $0 += 1 } }
     }
 }

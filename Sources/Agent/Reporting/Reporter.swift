@@ -28,14 +28,19 @@ struct Reporter {
 
     /// Reports paths. Ignores unknown paths.
     ///
+    /// - Parameter areOld: whether the paths may have been reported long ago in this state. The log then has lines
+    ///   for them already.
     /// - Returns: the directories of the posts that these files belong to.
-    mutating func report(_ paths: some Sequence<RelativePath>, _ world: ReportWorld) -> Set<RelativePath> {
+    mutating func report(
+        _ paths: some Sequence<RelativePath>, areOld: Bool = false, _ world: ReportWorld
+    ) -> Set<RelativePath> {
         var posts: Set<RelativePath> = []
         for path in paths {
             guard let record = world.record(of: path) else { continue }
             let report = world.report(of: record)
             if hasPlaceForSidecar(path, world) { sidecars.note(report) }
-            if events.publish(report) { log(report, world.now) }
+            let news = events.publish(report)
+            if news == .state || news == .first && !areOld { log(report, world.now) }
             if let directory = world.posts.directory(of: record) { posts.insert(directory) }
         }
         return posts

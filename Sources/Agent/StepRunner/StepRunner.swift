@@ -115,6 +115,7 @@ final class StepRunner {
             parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
         case .ledgerFailed(let error): ledgerFailed(error)
         case .report(let paths): return reportFiles(paths, core)
+        case .reportFacts(let paths): return reportFiles(paths, areOld: true, core)
         case .reportUploads(let keys): return reportUploads(keys, core)
         case .reportAllUploads: return reportUploads(core.machine.keys, core) + [.handle(.allProgressed)]
         case .reportPost(let directory): reporter.report(post: directory, world(core))
@@ -331,9 +332,11 @@ final class StepRunner {
             now: now.monotonic)
     }
 
-    private func reportFiles(_ paths: some Collection<RelativePath>, _ core: AgentCore) -> [AgentStep] {
+    private func reportFiles(
+        _ paths: some Collection<RelativePath>, areOld: Bool = false, _ core: AgentCore
+    ) -> [AgentStep] {
         if paths.isEmpty { return [] }
-        let directories = reporter.report(paths, world(core))
+        let directories = reporter.report(paths, areOld: areOld, world(core))
         return directories.isEmpty ? [] : [.handle(.progressed(directories))]
     }
 

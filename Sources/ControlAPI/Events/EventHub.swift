@@ -78,18 +78,18 @@ package final class EventHub: Sendable {
 
     /// Accepts a report about a path. Publishes an event if the report contains news.
     ///
-    /// - Returns: whether the state or its details changed, rather than progress alone.
+    /// - Returns: what is new; `nil` if nothing is.
     @discardableResult
-    package func publish(_ report: FileReport) -> Bool {
+    package func publish(_ report: FileReport) -> ReportNews? {
         let now = clock.now.monotonic
-        var isNewState = false
+        var news: ReportNews?
         update { state in
-            guard let news = state.files.news(in: report, now: now) else { return false }
-            isNewState = news == .state
-            state.ring.add(isNewState ? .state(report) : .progress(report))
+            news = state.files.news(in: report, now: now)
+            guard let news else { return false }
+            state.ring.add(news == .progress ? .progress(report) : .state(report))
             return true
         }
-        return isNewState
+        return news
     }
 
     /// Publishes that a path is no longer listed.

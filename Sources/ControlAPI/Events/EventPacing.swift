@@ -1,21 +1,26 @@
 import Reports
 import UploadCore
 
+/// Why a report becomes an event.
+package enum ReportNews: Equatable, Sendable {
+    /// Nothing is remembered of the subject.
+    case first
+    /// The state, or a detail of the state, changed.
+    case state
+    /// More is known of the content.
+    case facts
+    /// The subject made progress.
+    case progress
+}
+
 /// Decides which reports of files, or of posts, become events: changes of state at once, progress in steps.
 ///
 /// The memory is bounded. A forgotten report is published again, which is harmless.
 struct EventPacing<Report: PacedReport>: Sendable {
-    /// Why a report becomes an event.
-    enum News: Equatable, Sendable {
-        /// The state, or a detail of the state, changed.
-        case state
-        /// The subject made progress.
-        case progress
-    }
-
     /// The last published report of a subject.
     private struct Told {
         var headline: Report.Headline
+        var facts: Report.Facts
         var details: Report.Details
         var step: Double
         var at: MonotonicTime
@@ -37,18 +42,22 @@ struct EventPacing<Report: PacedReport>: Sendable {
     var count: Int { told.count }
 
     /// Returns what is new in a report; `nil` if there is nothing to publish.
-    mutating func news(in report: Report, now: MonotonicTime) -> News? {
-        let new = Told(headline: report.headline, details: report.details, step: report.step, at: now)
-        guard let last = told[report.pacingKey], last.headline == new.headline else {
-            told[report.pacingKey] = new
-            return .state
-        }
-        guard Self.isStep(from: last, to: new) else { return nil }
+    mutating func news(in report: Report, now: MonotonicTime) -> ReportNews? {
+        let new = Told(
+            headline: report.headline, facts: report.facts, details: report.details, step: report.step, at: now)
+        guard let news = Self.news(from: told[report.pacingKey], to: new) else { return nil }
         told[report.pacingKey] = new
-        return .progress
+        return news
     }
 
     mutating func forget(_ key: Report.PacingKey) { told[key] = nil }
+
+    private static func news(from last: Told?, to new: Told) -> ReportNews? {
+        guard let last else { return .first }
+        if last.headline != new.headline { return .state }
+        if last.facts != new.facts { return .facts }
+        return isStep(from: last, to: new) ? .progress : nil
+    }
 
     private static func isStep(from last: Told, to new: Told) -> Bool {
         let time = new.at - last.at
@@ -63,12 +72,16 @@ struct EventPacing<Report: PacedReport>: Sendable {
 protocol PacedReport: Sendable {
     associatedtype PacingKey: Hashable & Sendable
     associatedtype Headline: Equatable & Sendable
+    associatedtype Facts: Equatable & Sendable
     associatedtype Details: Equatable & Sendable
 
     /// Identifies the subject.
     var pacingKey: PacingKey { get }
     /// Changes of the headline are published at once.
     var headline: Headline { get }
+    /// What is known of the content. Changes are published at once: a subject at rest makes no progress with which
+    /// readers would learn of them.
+    var facts: Facts { get }
     /// Changes of the details are published like progress.
     var details: Details { get }
     /// Progress, 0…1, published in steps.
@@ -81,18 +94,16 @@ struct FileHeadline: Equatable, Sendable {
     var key: ContentKey?
     var error: FileError?
     var nextAttemptAt: WallTime?
-    /// A file at rest makes no progress with which readers would learn these.
-    var facts: MediaFacts
 }
 
 extension FileReport: PacedReport {
     var pacingKey: RelativePath { path }
 
     var headline: FileHeadline {
-        FileHeadline(state: state, key: key, error: error, nextAttemptAt: nextAttemptAt, facts: facts)
+        FileHeadline(state: state, key: key, error: error, nextAttemptAt: nextAttemptAt)
     }
 
-    /// Each change of a file is in its headline or its step.
+    /// Each change of a file is in its headline, its facts or its step.
     var details: Never? { nil }
 
     /// First the hashed share, then the sent share.
@@ -121,6 +132,9 @@ extension SourceReport: PacedReport {
         report.updatedAt = WallTime(milliseconds: 0)
         return report
     }
+
+    /// Files have facts, posts have none.
+    var facts: Never? { nil }
 
     /// The states of the files. The files have their own events, and a post may have fifty files.
     var details: [FileDetail] { files.map { FileDetail(path: $0.path, state: $0.state, error: $0.error) } }

@@ -80,6 +80,7 @@ struct AgentCoreTests {
             case .request(.send): "send"
             case .request(.finish): "ask"
             case .report(let paths): "report \(paths.map(\.description).joined(separator: " "))"
+            case .reportFacts(let paths): "report facts of \(paths.map(\.description).joined(separator: " "))"
             case .reportUploads: "report uploads"
             case .endUpload: "end upload"
             case .retire(let path): "retire \(path)"
@@ -160,7 +161,7 @@ struct AgentCoreTests {
         let decision = handle(.learned(MediaFacts(width: 3, height: 2), key, isAll: true))
         #expect(decision.isAside)
         #expect(decision.writes.count == 1)
-        #expect(words(decision.atOnce) == ["report a.jpg"])
+        #expect(words(decision.atOnce) == ["report facts of a.jpg"])
         #expect(decision.onceDurable.isEmpty)
     }
 

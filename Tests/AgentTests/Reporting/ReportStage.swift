@@ -27,9 +27,11 @@ struct ReportStage {
     var portraits: [RelativePath: PortraitReport] = [:]
     var transfers = TransferFigures()
     private let files: OutboxFiles
-    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let log = RecordedLog()
+    private let logger: Logger
 
     init() throws {
+        logger = log.logger
         place = try TemporaryDirectory()
         ledger = try Ledger(directory: place.path("state"), logger: logger, onTrouble: { _ in })
         try FileManager.default.createDirectory(

@@ -1,5 +1,6 @@
 import AgentTestSupport
 import Foundation
+import Ledger
 import Sidecars
 import TestSupport
 import Testing
@@ -32,6 +33,32 @@ struct ReporterTests {
         #expect(await exists("a.outbox.json"))
         #expect(await exists("sea/a.jpg.outbox.json"))
         #expect(await !exists("unknown.outbox.json"))
+    }
+
+    @Test("logs an outcome once, however late more is known of the file")
+    mutating func outcome() async throws {
+        let outcomes = { [log = stage.log] in
+            log.lines.filter { $0.hasPrefix("info a file is done") }.map { $0.split(separator: " ")[5] }
+        }
+        var reporter = stage.reporter
+        for name in ["a", "b"] {
+            var record = try stage.record(name, .done)
+            await stage.ledger.commit([stage.book.keep(record)])
+            // The agent forgot that it reported b, or reported it in an earlier run.
+            if name == "a" { _ = reporter.report([record.path], stage.world) }
+            record.facts = MediaFacts(width: 640, height: 480)
+            await stage.ledger.commit([stage.book.keep(record)])
+            _ = reporter.report([record.path], areOld: true, stage.world)
+        }
+        #expect(outcomes() == ["path=a"])
+        #expect(stage.events.lastNumber == 3)
+
+        // The outcome and the facts may also arrive in one report.
+        let path = try stage.add("c").path
+        _ = reporter.report([path], stage.world)
+        await stage.ledger.commit([stage.book.keep(try stage.record("c", .done))])
+        _ = reporter.report([path], areOld: true, stage.world)
+        #expect(outcomes().last == "path=c")
     }
 
     @Test("keeps back the sidecars of files and posts on an unmounted file system until they are back")

@@ -83,8 +83,8 @@ extension Configuration.Remote {
             (partSize ?? 0) % UInt64(ContentSeal.blockSize) == 0, "remote.part_size",
             reason: "must be a multiple of 512KiB")
         for (key, template) in [("remote.key", key), ("remote.name", name)] {
-            do throws(S3KeyTemplate.Objection) {
-                _ = try S3KeyTemplate(template)
+            do throws(NameTemplate.Objection) {
+                _ = try NameTemplate(template)
             } catch {
                 check(false, key, reason: error.description)
             }

@@ -27,7 +27,7 @@ package struct RemoteFactory: Sendable {
                 S3Remote($0, account: account, transport: transport, credentials: credentials)
             }
         case .tus:
-            (try? S3KeyTemplate(settings.name)).map {
+            (try? NameTemplate(settings.name)).map {
                 TusRemote(
                     url: settings.writtenURL, account: account, name: $0, maximumPatch: settings.maxPatch,
                     createsWithUpload: settings.creationWithUpload, transport: transport,
@@ -64,7 +64,7 @@ extension S3Options {
     ///
     /// - Returns: nil without a bucket, or with an invalid `remote.key`; the configuration refuses both.
     package init?(_ settings: Configuration.Remote) {
-        guard let bucket = settings.bucket, let key = try? S3KeyTemplate(settings.key) else { return nil }
+        guard let bucket = settings.bucket, let key = try? NameTemplate(settings.key) else { return nil }
         self.init(endpoint: settings.url, bucket: bucket)
         region = settings.region
         prefix = settings.prefix

@@ -44,7 +44,7 @@ struct TusRemoteTests: TusSteps {
         let server = FakeTusServer()
         let content = try content()
         let remote = TusRemote(
-            url: FakeTusServer.url, account: "me", name: try S3KeyTemplate("{account} {key} {name}"),
+            url: FakeTusServer.url, account: "me", name: try NameTemplate("{account} {key} {name}"),
             transport: server.network,
             authorizer: BearerAuthorizer(FixedToken(token: nil), url: FakeTusServer.url))
         var description = content.description

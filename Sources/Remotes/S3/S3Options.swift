@@ -23,7 +23,7 @@ public struct S3Options: Hashable, Sendable {
     /// How URLs name the bucket.
     public var pathStyle = PathStyle.auto
     /// The template of object keys.
-    public var key = S3KeyTemplate.standardTemplate
+    public var key = NameTemplate.standardTemplate
     /// The checksum of parts and objects.
     public var checksum = S3Checksum.md5
     /// `x-amz-storage-class`; nil for the bucket's default.

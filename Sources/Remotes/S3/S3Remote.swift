@@ -82,11 +82,11 @@ public final class S3Remote: Remote {
     }
 
     private func register(_ upload: UploadDescription) async throws(RemoteFailure) -> Registration {
-        let values = S3KeyTemplate.Values(
+        let values = NameTemplate.Values(
             prefix: options.prefix, account: account, key: upload.key, type: upload.type, path: upload.path,
             modified: upload.modified)
         for copy in 1...Self.mostNames {
-            let key = options.key.objectKey(values, copy: copy)
+            let key = options.key.name(for: values, copy: copy)
             guard key.utf8.count <= Self.longestKey else {
                 let message =
                     "the object's key would have \(key.utf8.count) bytes, and S3 allows \(Self.longestKey); shorten "

@@ -14,9 +14,9 @@ struct TusAddress: Equatable, Sendable {
 
     /// Returns the URL that creates an upload.
     func creationURL(for upload: UploadDescription) -> String {
-        let values = S3KeyTemplate.Values(
+        let values = NameTemplate.Values(
             prefix: "", account: "", key: upload.key, type: upload.type, path: upload.path, modified: nil)
-        return filled(key: upload.key.description, fileExtension: S3KeyTemplate.fileExtension(values))
+        return filled(key: upload.key.description, fileExtension: NameTemplate.fileExtension(values))
     }
 
     private func filled(key: String, fileExtension: String) -> String {

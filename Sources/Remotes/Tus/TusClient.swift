@@ -24,7 +24,7 @@ struct TusClient: Sendable {
     let transport: any HTTPTransport
     private let authorizer: any Authorizer
     private let account: String
-    private let name: S3KeyTemplate
+    private let name: NameTemplate
     private let origin: WebOrigin?
     private let refusals = Refusals()
 
@@ -38,7 +38,7 @@ struct TusClient: Sendable {
     ///   - account: for the template of names.
     ///   - name: the template of `filename`.
     init(
-        url: String, account: String = "", name: S3KeyTemplate = .fileName, transport: any HTTPTransport,
+        url: String, account: String = "", name: NameTemplate = .fileName, transport: any HTTPTransport,
         authorizer: any Authorizer
     ) {
         self.account = account
@@ -112,10 +112,10 @@ struct TusClient: Sendable {
     private func creation(of upload: UploadDescription, _ judge: TusJudge) -> TransportRequest {
         var request = TransportRequest(method: .post, url: address.creationURL(for: upload))
         judge.add("Upload-Length", "\(upload.plan.size)", to: &request)
-        let values = S3KeyTemplate.Values(
+        let values = NameTemplate.Values(
             prefix: "", account: account, key: upload.key, type: upload.type, path: upload.path,
             modified: upload.modified)
-        judge.add("Upload-Metadata", TusMetadata.text(for: upload, name: name.objectKey(values)), to: &request)
+        judge.add("Upload-Metadata", TusMetadata.text(for: upload, name: name.name(for: values)), to: &request)
         return request
     }
 

@@ -60,7 +60,7 @@ public final class TusRemote: Remote {
     ///   - transport: sends the requests.
     ///   - authorizer: adds the token to each request.
     public init(
-        url: String, account: String, name: S3KeyTemplate = .fileName, maximumPatch: UInt64? = nil,
+        url: String, account: String, name: NameTemplate = .fileName, maximumPatch: UInt64? = nil,
         createsWithUpload: Bool = false, transport: any HTTPTransport, authorizer: any Authorizer
     ) {
         traits = Self.traits(maximumPatch: maximumPatch)

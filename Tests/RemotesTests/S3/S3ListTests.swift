@@ -96,7 +96,7 @@ struct S3ListTests: S3Steps {
 
     @Test("keys that do not name the content, and contents of several parts, are always asked for")
     func others() async throws {
-        let template = try S3KeyTemplate("{prefix}{path}")
+        let template = try NameTemplate("{prefix}{path}")
         let named = FakeS3Server { $0.key = template }
         for number in 1...UInt64(ObjectList.questionsPerPage * 2) {
             try await put(try small(number, name: "\(number).jpg"), named)

@@ -251,7 +251,7 @@ struct S3MultipartTests: S3Steps {
 
     @Test("contents of one name get names of their own before either is in the store")
     func claims() async throws {
-        let template = try S3KeyTemplate("{name}")
+        let template = try NameTemplate("{name}")
         let server = FakeS3Server(.ignoresConditions) { $0.key = template }
         let contents = try (1...3).map { try RemoteConformance(server: server).content($0) }
         var handles: [RemoteHandle] = []
@@ -264,7 +264,7 @@ struct S3MultipartTests: S3Steps {
 
     @Test("a removal that an earlier run left ends no claim of this run")
     func claimAfterARemoval() async throws {
-        let template = try S3KeyTemplate("{name}")
+        let template = try NameTemplate("{name}")
         let server = FakeS3Server(.ignoresConditions) { $0.key = template }
         let contents = try (1...2).map { try RemoteConformance(server: server).content($0) }
         let old = try await handle(contents[0], server)
@@ -282,7 +282,7 @@ struct S3MultipartTests: S3Steps {
 
     @Test("a claimed name is no obstacle to a content that the store has under it")
     func claimOfExisting() async throws {
-        let template = try S3KeyTemplate("{name}")
+        let template = try NameTemplate("{name}")
         let server = FakeS3Server { $0.key = template }
         let content = try small(1)
         _ = try await handle(try small(2), server)
@@ -296,7 +296,7 @@ struct S3MultipartTests: S3Steps {
 
     @Test("contents of an earlier run that share a name never overwrite each other")
     func claimsOfAnotherRun() async throws {
-        let template = try S3KeyTemplate("{name}")
+        let template = try NameTemplate("{name}")
         let server = FakeS3Server(.ignoresConditions) { $0.key = template }
         let (first, second) = (try large(server), try RemoteConformance(server: server).content(2))
         let handle = try await handle(first, server)

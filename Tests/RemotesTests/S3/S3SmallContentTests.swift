@@ -88,7 +88,7 @@ struct S3SmallContentTests: S3Steps {
 
     @Test("another content of the same name gets a number")
     func sameName() async throws {
-        let template = try S3KeyTemplate("{path}")
+        let template = try NameTemplate("{path}")
         let server = FakeS3Server { $0.key = template }
         #expect(try await put(try small(1), server).id == "trip/beach.jpg")
         #expect(try await put(try small(2), server).id == "trip/beach (2).jpg")

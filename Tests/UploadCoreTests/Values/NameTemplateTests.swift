@@ -1,12 +1,12 @@
 import Testing
 import UploadCore
 
-@Suite("S3 key template")
-struct S3KeyTemplateTests {
+@Suite("Template of names")
+struct NameTemplateTests {
     private func values(
         path: String = "trip/beach.JPG", mime: String = "image/jpeg", kind: MediaType.Kind = .image
-    ) throws -> S3KeyTemplate.Values {
-        S3KeyTemplate.Values(
+    ) throws -> NameTemplate.Values {
+        NameTemplate.Values(
             prefix: "photos/", account: "me", key: ContentKey(high: 1, low: 2), type: MediaType(kind: kind, mime: mime),
             path: try #require(RelativePath(path)), modified: 1_700_000_000_123)
     }
@@ -14,14 +14,14 @@ struct S3KeyTemplateTests {
     @Test(
         "fills in placeholders",
         arguments: [
-            (S3KeyTemplate.standard, "photos/00000000000000010000000000000002.jpg"),
+            (NameTemplate.standard, "photos/00000000000000010000000000000002.jpg"),
             ("{path}", "trip/beach.JPG"), ("{prefix}{name}", "photos/beach.JPG"),
             ("{account}/{key}", "me/00000000000000010000000000000002"),
             ("{date:%Y/%m/%d-%H%M%S%%}/{name}", "2023/11/14-221320%/beach.JPG"),
             ("a{key}b", "a00000000000000010000000000000002b"),
         ])
     func fills(template: String, key: String) throws {
-        #expect(try S3KeyTemplate(template).objectKey(try values()) == key)
+        #expect(try NameTemplate(template).name(for: try values()) == key)
     }
 
     @Test(
@@ -32,7 +32,7 @@ struct S3KeyTemplateTests {
             ("{name}", "b.", "b (2)."),
         ])
     func copies(template: String, path: String, key: String) throws {
-        #expect(try S3KeyTemplate(template).objectKey(try values(path: path), copy: 2) == key)
+        #expect(try NameTemplate(template).name(for: try values(path: path), copy: 2) == key)
     }
 
     @Test(
@@ -45,7 +45,7 @@ struct S3KeyTemplateTests {
         ])
     func extensions(path: String, kind: MediaType.Kind, key: String) throws {
         let values = try values(path: path, kind: kind)
-        let full = try S3KeyTemplate("{key}{ext}").objectKey(values)
+        let full = try NameTemplate("{key}{ext}").name(for: values)
         #expect(full.replacing(values.key.description, with: "x") == key)
     }
 
@@ -53,22 +53,22 @@ struct S3KeyTemplateTests {
     func bytes() throws {
         var values = try values()
         values.path = try #require(RelativePath(Array("a%/b".utf8) + [0xFF]))
-        #expect(try S3KeyTemplate("{path}").objectKey(values) == "a%25/b%FF")
-        #expect(try S3KeyTemplate("{name}").objectKey(values) == "b%FF")
+        #expect(try NameTemplate("{path}").name(for: values) == "a%25/b%FF")
+        #expect(try NameTemplate("{name}").name(for: values) == "b%FF")
     }
 
     @Test("takes 1970 for an unknown modification time")
     func noTime() throws {
         var values = try values()
         values.modified = nil
-        #expect(try S3KeyTemplate("{date:%Y/%m}/{name}").objectKey(values) == "1970/01/beach.JPG")
+        #expect(try NameTemplate("{date:%Y/%m}/{name}").name(for: values) == "1970/01/beach.JPG")
     }
 
     @Test(
         "says what is wrong with a template",
         arguments: [
-            ("{prefix}", "must contain {key}, {path} or {name}; otherwise all files have the same key"),
-            ("", "must contain {key}, {path} or {name}; otherwise all files have the same key"),
+            ("{prefix}", "must contain {key}, {path} or {name}; otherwise all files have the same name"),
+            ("", "must contain {key}, {path} or {name}; otherwise all files have the same name"),
             ("{key", "has a { without a }"), ("key}", "has a } without a {"),
             (
                 "{md5}",
@@ -81,9 +81,9 @@ struct S3KeyTemplateTests {
         ])
     func objections(template: String, text: String) {
         #expect {
-            try S3KeyTemplate(template)
+            try NameTemplate(template)
         } throws: {
-            ($0 as? S3KeyTemplate.Objection)?.description == text
+            ($0 as? NameTemplate.Objection)?.description == text
         }
     }
 }

@@ -1,4 +1,5 @@
-/// The template of object keys, `remote.key`.
+/// The template of the names under which remotes store files: object keys of S3 (`remote.key`), names of tus uploads
+/// (`remote.name`).
 ///
 /// Example: `{prefix}{date:%Y/%m}/{name}` with the prefix `photos/` makes `photos/2026/11/beach.jpg`.
 ///
@@ -11,14 +12,14 @@
 /// | `{name}` | the file's name with its extension |
 /// | `{date:FORMAT}` | the file's modification time, UTC: `%Y`, `%m`, `%d`, `%H`, `%M`, `%S`, `%%` |
 /// | `{account}` | the account's name, from `outbox login --user`; otherwise `default` |
-public struct S3KeyTemplate: Hashable, Sendable {
-    /// The text of the default template.
+public struct NameTemplate: Hashable, Sendable {
+    /// The text of the default template of object keys.
     public static let standard = "{prefix}{key}{ext}"
-    /// The default template.
-    public static let standardTemplate = S3KeyTemplate(parts: [.prefix, .key, .fileExtension])
+    /// The default template of object keys.
+    public static let standardTemplate = NameTemplate(parts: [.prefix, .key, .fileExtension])
 
-    /// The template of the names that tus gives uploads: the file's name.
-    public static let fileName = S3KeyTemplate(parts: [.name])
+    /// The default template of the names of tus uploads: the file's name.
+    public static let fileName = NameTemplate(parts: [.name])
 
     /// Why a text is no template.
     public struct Objection: Error, Equatable, Sendable, CustomStringConvertible {
@@ -59,12 +60,12 @@ public struct S3KeyTemplate: Hashable, Sendable {
         if !rest.isEmpty { parts.append(.text(String(rest))) }
         let namesFile = parts.contains { part in part == .key || part == .path || part == .name }
         guard namesFile else {
-            throw Objection(description: "must contain {key}, {path} or {name}; otherwise all files have the same key")
+            throw Objection(description: "must contain {key}, {path} or {name}; otherwise all files have the same name")
         }
         self.parts = parts
     }
 
-    /// Whether contents that differ never have the same object key.
+    /// Whether contents that differ never have the same name.
     public var namesContent: Bool { parts.contains(.key) }
 
     private static func part(_ name: Substring) throws(Objection) -> Part {
@@ -113,9 +114,9 @@ public struct S3KeyTemplate: Hashable, Sendable {
         return parts
     }
 
-    // MARK: Object keys
+    // MARK: Names
 
-    /// What a key is made of.
+    /// What a name is made of.
     public struct Values: Equatable, Sendable {
         /// For `{prefix}`.
         public var prefix: String
@@ -143,18 +144,18 @@ public struct S3KeyTemplate: Hashable, Sendable {
         }
     }
 
-    /// Returns the key of an object.
+    /// Returns the name of a file at the remote.
     ///
-    /// - Parameter copy: 1 for the template's own key. From 2 on, the number stands before the extension, as in
+    /// - Parameter copy: 1 for the template's own name. From 2 on, the number stands before the extension, as in
     ///   `beach (2).jpg`.
-    public func objectKey(_ values: Values, copy: Int = 1) -> String {
-        let key = parts.map { Self.text(of: $0, values) }.joined()
-        guard copy > 1 else { return key }
-        let nameStart = key.utf8.lastIndex(of: UInt8(ascii: "/")).map { key.utf8.index(after: $0) } ?? key.startIndex
-        guard let dot = key.utf8[nameStart...].lastIndex(of: UInt8(ascii: ".")), dot > nameStart else {
-            return "\(key) (\(copy))"
+    public func name(for values: Values, copy: Int = 1) -> String {
+        let name = parts.map { Self.text(of: $0, values) }.joined()
+        guard copy > 1 else { return name }
+        let nameStart = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name.utf8.index(after: $0) } ?? name.startIndex
+        guard let dot = name.utf8[nameStart...].lastIndex(of: UInt8(ascii: ".")), dot > nameStart else {
+            return "\(name) (\(copy))"
         }
-        return "\(key[..<dot]) (\(copy))\(key[dot...])"
+        return "\(name[..<dot]) (\(copy))\(name[dot...])"
     }
 
     private static func text(of part: Part, _ values: Values) -> String {

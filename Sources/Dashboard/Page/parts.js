@@ -120,13 +120,18 @@ async function performOnPost(action, post) {
 
 // MARK: Pictures
 
+let told = 0;
+
 export async function loadPictures() {
+  const before = told;
   const [profile, mirror] = await Promise.all([api.profile(), api.avatars().catch(() => null)]);
-  showProfile(profile);
+  // An event is newer.
+  if (told === before) showProfile(profile);
   if (mirror) showAvatars(mirror); else setText($("avatars-note"), "The mirror of pictures is not in use.");
 }
 
 export function showProfile(profile) {
+  told += 1;
   const picture = $("portrait");
   const { pending } = profile;
   // The server appends the size behind a `!`; the mirror has the picture without it.

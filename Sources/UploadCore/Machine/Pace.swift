@@ -10,7 +10,9 @@
 /// If `fragments_in_flight` is automatic, the window follows the bandwidth-delay product, the server's time included. By
 /// Little's law, window = rate × time. While fragments take less than three times the time of the fastest one of their
 /// size, round trips limit the rate, and a wider window raises it. Six times the fastest time means that fragments only
-/// wait for each other. So 64 KiB files over a round trip of 50 ms get a wide window, and a local server a narrow one.
+/// wait for each other. So 64 KiB files over a round trip of 50 ms get a wide window, and a local server that is busy a
+/// narrow one. A server that answers within a few milliseconds gets a wide window too: there the agent's own turnaround
+/// limits the rate.
 struct Pace: Equatable, Sendable {
     /// A fragment of at most `unit` that takes longer narrows the window.
     static let slow = Duration.seconds(15)
@@ -26,6 +28,9 @@ struct Pace: Equatable, Sendable {
     static let uncrowded = 3
     /// Automatic: a fragment above this multiple of the fastest time counts towards narrowing.
     static let crowded = 6
+    /// Automatic: about the time from the answer to a fragment to the start of the next one, a commit of the ledger
+    /// included. A fragment that takes less counts towards widening.
+    static let turnaround = Duration.milliseconds(20)
     /// Automatic: the number of fragments of a single file before anything is measured.
     static let firstFragments = 4
 
@@ -101,9 +106,9 @@ struct Pace: Equatable, Sendable {
         let size = Int.bitWidth - bytes.leadingZeroBitCount
         let best = min(took, fastest[size] ?? took)
         fastest[size] = best
-        if took > best * Self.crowded { return -1 }
+        if took > max(best, Self.turnaround) * Self.crowded { return -1 }
         // A window that is not full says nothing about a wider one.
-        return took < best * Self.uncrowded && sharing > window / 2 ? 1 : 0
+        return took < max(best * Self.uncrowded, Self.turnaround) && sharing > window / 2 ? 1 : 0
     }
 
     private static func start(_ limits: UploadLimits) -> Int {

@@ -123,8 +123,18 @@ struct AutomaticPaceTests {
         #expect(window(after: 16) { _ in 60 } == UploadLimits.automaticMost)
     }
 
-    @Test("stays narrow where fragments only wait for each other", arguments: [1, 20])
-    func localServer(alone: Int) {
+    @Test("grows while fragments take less time than the agent between two of them", arguments: [1, 2, 4, 20])
+    func turnaround(alone: Int) {
+        var pace = Pace(Self.limits)
+        pace.observe(.milliseconds(alone), bytes: 64 << 10, sharing: 1)
+        let enough = max(5, Int(Pace.turnaround / .milliseconds(alone)))
+        let window = window(from: pace) { alone * $0 }
+        // One round may widen the window twice.
+        #expect((enough...enough * 2).contains(window), "\(window)")
+    }
+
+    @Test("stays narrow where fragments only wait for each other", arguments: [20, 100])
+    func busyServer(alone: Int) {
         var pace = Pace(Self.limits)
         pace.observe(.milliseconds(alone), bytes: 64 << 10, sharing: 1)
         #expect(window(from: pace) { alone * $0 } == 5)
@@ -155,7 +165,7 @@ struct AutomaticPaceTests {
     @Test("measures anew when the network changes")
     func networkChange() {
         var pace = Pace(Self.limits)
-        pace.observe(.milliseconds(1), bytes: 64 << 10, sharing: 1)
+        pace.observe(.milliseconds(15), bytes: 64 << 10, sharing: 1)
         #expect(window(from: pace) { _ in 60 } == 5)
         pace.networkChanged()
         #expect(window(from: pace) { _ in 60 } == UploadLimits.automaticMost)

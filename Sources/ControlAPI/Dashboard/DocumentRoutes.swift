@@ -29,7 +29,7 @@ struct DocumentRoutes: Sendable {
         table.close()
     }
 
-    /// Only such names are looked for, so that no other file is read.
+    /// Whether this may be the name of a page. A path to another file is none.
     private static func isName(_ name: String) -> Bool {
         name.hasSuffix(".md") && name.dropLast(3).allSatisfy { ("a"..."z").contains($0) || $0 == "-" }
     }

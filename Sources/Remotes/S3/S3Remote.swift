@@ -7,8 +7,8 @@ public import UploadCore
 
 /// An S3 store, see docs/remotes.md.
 ///
-/// A content that fits into one part is one PutObject: its handle has no id, and `register` sends only the question
-/// whether the store has it. A larger content is a multipart upload, and fragments are its parts.
+/// A content that fits into one part goes in one PutObject. Its handle has no upload id, and `register` only asks
+/// whether the store already has the content. A larger content is a multipart upload, whose parts are the fragments.
 ///
 /// No object is ever overwritten or deleted: keys are free when an upload begins, contents of one run never share a key,
 /// and requests that create an object carry `If-None-Match: *`. Some stores ignore this condition, so that another

@@ -363,7 +363,7 @@ struct S3MultipartTests: S3Steps {
         }
         server.change { $0.errors = [("ListParts", 403, "AccessDenied")] }
         #expect(try await server.s3.resume(content.upload(handle)) == .asRecorded)
-        // Another upload stored the content. The upload counts as forgotten, so that its removal is tried later.
+        // Another upload stored the content. This one counts as forgotten: the agent removes it later.
         try await RemoteConformance(server: server).uploadsAContent()
         server.change { $0.errors = [("AbortMultipartUpload", 403, "AccessDenied")] }
         #expect(await server.s3.finish([content.upload(handle, receipts: receipts)]) == [.failure(.forgotten)])

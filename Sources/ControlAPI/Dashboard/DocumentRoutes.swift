@@ -29,7 +29,7 @@ struct DocumentRoutes: Sendable {
         table.close()
     }
 
-    /// Whether this may be the name of a page. A path to another file is none.
+    /// Whether this may be the name of a page, and cannot lead to a file elsewhere.
     private static func isName(_ name: String) -> Bool {
         name.hasSuffix(".md") && name.dropLast(3).allSatisfy { ("a"..."z").contains($0) || $0 == "-" }
     }

@@ -105,7 +105,7 @@ final class S3Client: Sendable {
 
     /// Sends a request that must not overwrite an object.
     ///
-    /// Some stores refuse `If-None-Match` as not implemented. They get no condition, and a HEAD before each request.
+    /// Some stores refuse `If-None-Match` as not implemented. For these, a HEAD before each request replaces it.
     ///
     /// - Parameter looksFirst: whether to send a HEAD in any case, because some stores ignore the condition.
     /// - Returns: nil if an object has the key.

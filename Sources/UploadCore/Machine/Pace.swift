@@ -29,7 +29,8 @@ struct Pace: Equatable, Sendable {
     /// Automatic: a fragment above this multiple of the fastest time counts towards narrowing.
     static let crowded = 6
     /// Automatic: about the time from the answer to a fragment to the start of the next one, a commit of the ledger
-    /// included. A fragment that takes less counts towards widening.
+    /// included. A fragment that takes less counts towards widening, and only one above `crowded` times as long towards
+    /// narrowing.
     static let turnaround = Duration.milliseconds(20)
     /// Automatic: the number of fragments of a single file before anything is measured.
     static let firstFragments = 4

@@ -92,7 +92,12 @@ let package = Package(
         room("Ledger", ["CLMDB", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
         room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),
         room("Transport", ["CCurl", "LinuxSystem", "URLs", httpTypes]),
-        room("Remotes", ["Digests", "LinuxSystem", "Transport", "URLs", "UploadCore", httpTypes, systemPackage]),
+        room(
+            "Remotes",
+            [
+                "AgentConfiguration", "Digests", "LinuxSystem", "Transport", "URLs", "UploadCore", httpTypes,
+                systemPackage,
+            ]),
         room("Processes", ["CLinux", "LinuxSystem", systemPackage]),
         room("PictureJobs"),
         room(
@@ -242,8 +247,8 @@ let package = Package(
         tests(
             "RemotesTests",
             [
-                "Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "URLs", "UploadCore", httpTypes,
-                systemPackage,
+                "AgentConfiguration", "Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "URLs",
+                "UploadCore", httpTypes, systemPackage,
             ]),
         tests("AgentSupportTests", ["AgentSupport", "TestSupport", "UploadCore"]),
         tests(

@@ -75,10 +75,10 @@ struct RunningAgent: Service {
             session: SessionStore(stateDirectory: configuration.state), ledger: ledger, origin: credentials.origin,
             change: { end.raise(.accountChanged) })
         session = SessionKeeper(credentials, account: account)
-        let factory = RemoteFactory(configuration.remote)
-        guard let remote = factory.remote(account: account.name, transport: transport, credentials: session) else {
+        guard let kind = configuration.remote.kind else {
             throw AgentFailure.configuration("the table [remote] contradicts itself")
         }
+        let remote = kind.remote(account: account.name, transport: transport, credentials: session)
         let clock = SystemClocks()
         let events = EventHub(clock: clock)
         let files = OutboxFiles(outbox)

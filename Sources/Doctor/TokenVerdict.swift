@@ -1,5 +1,5 @@
 package import AgentConfiguration
-import Session
+import Remotes
 
 /// Whether the server accepts a token, for `outbox login`. Summarises the judgement of `doctor` (`ServerFacts`) in
 /// one line.
@@ -28,7 +28,7 @@ package struct TokenVerdict: Equatable, Sendable {
     package static func ask(
         _ configuration: Configuration, token: String, version: String
     ) async -> TokenVerdict? {
-        guard let probe = RemoteFactory(configuration.remote).probe else { return nil }
+        guard let probe = configuration.remote.kind?.probe else { return nil }
         let question = ServerQuestion(
             probe: probe, remote: configuration.remote, token: token, version: version, limit: patience)
         return await TokenVerdict(

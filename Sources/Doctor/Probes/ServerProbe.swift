@@ -32,13 +32,13 @@ package struct ServerProbe: Sendable {
         guard let connection = await Self.connection(to: configuration.remote) else { return found }
         found += connection.findings
         guard connection.isConnected else { return found + clock(nil, address) }
-        let factory = RemoteFactory(configuration.remote)
-        if let probe = factory.probe { return found + (await ask(probe, address)) }
-        return found + (await examine(factory, address))
+        guard let kind = configuration.remote.kind else { return found + clock(nil, address) }
+        if let probe = kind.probe { return found + (await ask(probe, address)) }
+        return found + (await examine(kind, address))
     }
 
     /// Lets the protocol's own examiner ask the server.
-    private func examine(_ factory: RemoteFactory, _ address: WebAddress) async -> [Finding] {
+    private func examine(_ kind: any RemoteKind, _ address: WebAddress) async -> [Finding] {
         let transport: CurlTransport
         do throws(CurlTransport.StartError) {
             transport = try CurlTransport(
@@ -48,7 +48,7 @@ package struct ServerProbe: Sendable {
         } catch {
             return [Finding(.server, .stop, "\(error)")] + clock(nil, address)
         }
-        let examiner = factory.examiner(transport: transport, credentials: FixedCredential(value: await credential()))
+        let examiner = kind.examiner(transport: transport, credentials: FixedCredential(value: await credential()))
         guard let examiner else { return clock(nil, address) }
         let examination = await TimeLimit.wait(Self.limit * 4) { await examiner.examine() }
         let askedAt = wallTimeMilliseconds() / 1000

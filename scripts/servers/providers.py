@@ -274,7 +274,7 @@ class SeaweedFS(Server):
 
         weed("master", "-ip=127.0.0.1", f"-mdir={self.work}/master", "-telemetry=false", "-volumeSizeLimitMB=512")
         weed(
-            "volume", "-ip=127.0.0.1", f"-master={master}", f"-dir={self.work}/volume", "-max=20", "-minFreeSpace=1",
+            "volume", "-ip=127.0.0.1", f"-master={master}", f"-dir={self.work}/volume", "-max=200", "-minFreeSpace=1",
             "-preStopSeconds=0")
         weed(
             "filer", "-ip=127.0.0.1", f"-master={master}", f"-defaultStoreDir={self.work}/filer", "-iam=false",

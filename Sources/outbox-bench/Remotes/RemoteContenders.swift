@@ -35,33 +35,43 @@ struct RemoteRcloneContender: Contender {
 
 /// The tus client for Python, `tuspy`, with five files at a time and otherwise its defaults.
 struct TuspyContender: Contender {
-    let name = "tuspy"
     let server: RealServer
+    /// Whether it computes the MD5 of each file first and sends it along, as the agent does. `tuspy` alone computes no
+    /// digest.
+    let hashes: Bool
     private let python: String
 
-    /// Takes the creation URL, up to a placeholder for the file's name if there is one, and the directory.
+    var name: String { hashes ? "md5+tuspy" : "tuspy" }
+    var isRival: Bool { hashes }
+
+    /// Takes the creation URL, up to a placeholder for the file's name if there is one, and the directory. A third
+    /// argument asks for the MD5.
     private static let script = """
-        import os, sys
+        import hashlib, os, sys
         from concurrent.futures import ThreadPoolExecutor
         from tusclient.client import TusClient
 
-        url, directory = sys.argv[1:]
+        url, directory, *digest = sys.argv[1:]
         token = os.environ.get("OUTBOX_TOKEN")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         start, _, hole = url.partition("{")
 
         def upload(name):
             client = TusClient(start + name if hole else url, headers=headers)
+            path = os.path.join(directory, name)
             metadata = {"filename": name, "filetype": "application/octet-stream"}
-            client.uploader(os.path.join(directory, name), metadata=metadata).upload()
+            if digest:
+                with open(path, "rb") as file:
+                    metadata["md5"] = hashlib.file_digest(file, "md5").hexdigest()
+            client.uploader(path, metadata=metadata).upload()
 
         with ThreadPoolExecutor(5) as pool:
             list(pool.map(upload, os.listdir(directory)))
 
         """
 
-    init(_ server: RealServer) throws {
-        self.server = server
+    init(_ server: RealServer, hashes: Bool) throws {
+        (self.server, self.hashes) = (server, hashes)
         python = try Programs.find("python")
     }
 
@@ -69,7 +79,8 @@ struct TuspyContender: Contender {
         let program = "\(room)/upload.py"
         try TextFile.write(Self.script, to: program)
         return try measure(
-            python, [program, server.url, files.directory], files: files, room: room, environment: server.environment)
+            python, [program, server.url, files.directory] + (hashes ? ["md5"] : []), files: files, room: room,
+            environment: server.environment)
     }
 }
 

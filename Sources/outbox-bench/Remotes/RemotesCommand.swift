@@ -7,7 +7,8 @@ struct Remotes: ParsableCommand {
         abstract: "P1 to P4 with real S3 and tus servers, compared with rclone and tuspy.",
         discussion: """
             Contenders take turns on the same running server, each in a place of its own. `make bench-servers` starts the \
-            servers.
+            servers. The rival on tus computes the MD5 of each file first, as md5sum before curl in P1; tuspy without it \
+            is shown beside.
             """)
 
     @OptionGroup var options: Options
@@ -45,9 +46,12 @@ struct Remotes: ParsableCommand {
         note("\(count) of \(size) to \(server.title)")
         return try workplace.withTestFiles { directory in
             let files = try TestFiles.make(count, of: size.bytes, in: directory)
-            var contenders: [any Contender] = [RemoteOutboxContender(programs: workplace.programs, server: server)]
-            contenders.append(server.protocol == "s3" ? try RemoteRcloneContender(server) : try TuspyContender(server))
-            return try Series(contenders, files: files, pairs: repetition.pairs, workplace: workplace)
+            let outbox = RemoteOutboxContender(programs: workplace.programs, server: server)
+            let others: [any Contender] =
+                server.protocol == "s3"
+                ? [try RemoteRcloneContender(server)]
+                : [try TuspyContender(server, hashes: true), try TuspyContender(server, hashes: false)]
+            return try Series([outbox] + others, files: files, pairs: repetition.pairs, workplace: workplace)
         }
     }
 }

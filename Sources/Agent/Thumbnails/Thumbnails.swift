@@ -9,8 +9,8 @@ import UploadCore
 /// them.
 ///
 /// A file is measured while it is hashed. If the measurement is quick enough, the registration carries the result.
-/// Thumbnails are drawn afterwards, most of them after the rush if many files arrive together. If a program was missing,
-/// both are retried at the next start.
+/// Thumbnails are drawn afterwards. If many files arrive together, most are measured and drawn after the rush. If a
+/// program was missing, both are retried at the next start.
 ///
 /// Not `Sendable`, so the compiler confines it to the thread of its owner. The examinations run in tasks, whose results
 /// reach the owner through `report`. The owner passes them back to `handle`.
@@ -78,7 +78,7 @@ final class Thumbnails {
     /// The function that the hashing thread calls as soon as it knows the type of a file, before it reads on.
     var earlyLook: @Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void {
         { [media, report, looks = earlyLooks] path, identity, type, file in
-            guard looks.begin(type) else { return }
+            guard looks.begin(type, now: Self.now()) else { return }
             Task(executorPreference: media.executor) {
                 let facts = await media.measure(file, type)
                 looks.end(type)
@@ -227,24 +227,6 @@ final class Thumbnails {
     func sweep() {
         Task { [media, report] in report(.stored(await media.thumbnails()[...])) }
     }
-}
-
-/// Limits how many files are measured while they are hashed. Each of them holds a descriptor, and each video
-/// needs a program.
-private final class EarlyLooks: Sendable {
-    private static let most: [MediaType.Kind: Int] = [.image: 32, .video: 2]
-    private let counts = Mutex<[MediaType.Kind: Int]>([:])
-
-    /// - Returns: whether another file of this kind may be measured now.
-    func begin(_ type: MediaType) -> Bool {
-        counts.withLock { counts in
-            guard counts[type.kind, default: 0] < Self.most[type.kind] ?? 0 else { return false }
-            counts[type.kind, default: 0] += 1
-            return true
-        }
-    }
-
-    func end(_ type: MediaType) { counts.withLock { $0[type.kind, default: 1] -= 1 } }
 }
 
 extension DropRecord {

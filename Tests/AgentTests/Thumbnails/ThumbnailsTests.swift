@@ -137,6 +137,27 @@ struct ThumbnailsTests {
         #expect(steps == [.learned(MediaFacts(width: 3, height: 2), key, isAll: true)])
     }
 
+    @Test("measures few of many files while they are hashed")
+    func earlyLooks() throws {
+        let (looks, start) = (EarlyLooks(), MonotonicTime(nanoseconds: 1))
+        let picture = try #require(try picture("a").record.type)
+        /// Returns how many of 100 files are measured, each before the next one begins.
+        func measured(at time: MonotonicTime) -> Int {
+            (0..<100).count { _ in
+                guard looks.begin(picture, now: time) else { return false }
+                looks.end(picture)
+                return true
+            }
+        }
+        #expect(measured(at: start) == 32)
+        #expect(measured(at: start + .milliseconds(999)) == 0)
+        #expect(measured(at: start + .seconds(1)) == 32)
+        for _ in 0..<32 { #expect(looks.begin(picture, now: start + .seconds(2))) }
+        #expect(!looks.begin(picture, now: start + .seconds(3)))
+        looks.end(picture)
+        #expect(looks.begin(picture, now: start + .seconds(3)))
+    }
+
     @Test("ends an examination at once if no file of the content opens")
     func nothingOpens() throws {
         let (record, _) = try picture("a.jpg")

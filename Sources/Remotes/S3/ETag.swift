@@ -61,9 +61,10 @@ struct PartReceipt: Equatable, Sendable {
     }
 
     init(_ text: String) {
-        let range = text.utf8.firstRange(of: Self.mark.utf8)
-        tag = ETag(String(range.map { text[..<$0.lowerBound] } ?? text[...]))
-        sha256 = range.map { String(text[$0.upperBound...]) }
+        // A tag has no spaces.
+        let end = text.utf8.firstIndex(of: UInt8(ascii: " ")) ?? text.endIndex
+        tag = ETag(String(text[..<end]))
+        sha256 = text[end...].hasPrefix(Self.mark) ? String(text[end...].dropFirst(Self.mark.count)) : nil
     }
 
     var text: String { tag.text + (sha256.map { Self.mark + $0 } ?? "") }

@@ -6,8 +6,9 @@
 ///
 /// A content whose key is not listed is missing. For the others a HEAD must tell.
 struct ObjectList {
-    /// The length of a span, and the greatest age of a list.
-    static let span = Duration.seconds(5)
+    /// The length of a span, and the greatest age of a list. A list of 10,000 objects takes some stores as long as a
+    /// thousand PUTs.
+    static let span = Duration.seconds(30)
     /// The number of pages, of 1,000 objects each, from which on a list takes longer than it saves.
     static let mostPages = 20
     /// How many questions a page must answer, so that it costs less than their HEADs.

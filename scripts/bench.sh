@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds for release and runs the benchmarks. Passes its arguments to outbox-bench; without any, runs all benchmarks (compare).
+# Builds for release and runs the benchmarks. Passes its arguments to outbox-bench; without any, runs all benchmarks (compare),
+# also those with real S3 and tus servers.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -20,11 +21,18 @@ mention_thumbnailer() {
     warn "There is no vipsthumbnail to compare P11 with: apt-get install --no-install-recommends libvips-tools"
 }
 
-if (($# == 0)); then set -- compare; fi
+runs_all=false
+if (($# == 0)); then
+    runs_all=true
+    set -- compare
+fi
 {
     scripts/packages.sh
     case "$*" in p2* | p4* | compare* | *--protocol*) get_rivals ;; esac
     case $1 in p11 | compare) mention_thumbnailer ;; esac
     scripts/build.sh
 } >&2
-exec .build/release/outbox-bench "$@"
+status=0
+.build/release/outbox-bench "$@" || status=$?
+if $runs_all; then scripts/bench-servers.sh || status=$?; fi
+exit "$status"

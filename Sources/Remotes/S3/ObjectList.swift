@@ -2,7 +2,7 @@
 /// each would double their requests.
 ///
 /// Time is cut into spans. The objects are listed once in a span that has many questions, and the list answers only the
-/// questions of its span. So an answer is at most as old as a span is long. Of an object that another agent stores meanwhile, the PUT finds out.
+/// questions of its span. No answer is older than a span. Of an object that another agent stores meanwhile, the PUT finds out.
 ///
 /// A content whose key is not listed is missing. For the others a HEAD must tell.
 struct ObjectList {

@@ -26,8 +26,8 @@ struct Examinations: Sendable {
     private var waiting: [ContentKey] = []
     private var head = 0
     private var rushEnd = MonotonicTime(nanoseconds: 0)
-    /// From when examinations may begin in a rush, and how many of the present share have begun.
-    private var share = (from: MonotonicTime(nanoseconds: 0), count: 0)
+    /// Limits the examinations that begin in a rush.
+    private var rate = RateLimit(most: Self.mostPerShare, per: Self.share)
     /// The queued contents and those under examination, with the files that wait for each.
     private var known: [ContentKey: Set<RelativePath>] = [:]
     private var running = 0
@@ -48,7 +48,7 @@ struct Examinations: Sendable {
     /// Returns the next content to examine; `nil` if `nextTurn` is later or `nil`.
     mutating func begin(now: MonotonicTime) -> ContentKey? {
         guard let turn = nextTurn, turn <= now else { return nil }
-        if now < rushEnd { useShare(now) }
+        if now < rushEnd { rate.use(now: now) }
         defer { head += 1 }
         running += 1
         if head >= Self.crowd, head * 2 >= waiting.count {
@@ -62,12 +62,7 @@ struct Examinations: Sendable {
     var nextTurn: MonotonicTime? {
         guard running < Self.limit, head < waiting.count else { return nil }
         let mustHurry = room == nil && waiting.count - head > Self.mostHeldBack
-        return mustHurry ? MonotonicTime(nanoseconds: 0) : min(rushEnd, share.from)
-    }
-
-    private mutating func useShare(_ now: MonotonicTime) {
-        share.count += 1
-        if share.count >= Self.mostPerShare { share = (now + Self.share, 0) }
+        return mustHurry ? MonotonicTime(nanoseconds: 0) : min(rushEnd, rate.next)
     }
 
     /// Makes a file wait until the examination of its content ends.

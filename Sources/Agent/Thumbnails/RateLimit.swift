@@ -1,0 +1,22 @@
+import UploadCore
+
+/// Limits how many jobs begin in each window of time. A window begins with its first job.
+struct RateLimit: Sendable {
+    /// Maximum number of jobs per window.
+    let most: Int
+    let window: Duration
+
+    private var end = MonotonicTime(nanoseconds: 0)
+    private var count = 0
+
+    init(most: Int, per window: Duration) { (self.most, self.window) = (most, window) }
+
+    /// From when another job may begin.
+    var next: MonotonicTime { count < most ? MonotonicTime(nanoseconds: 0) : end }
+
+    /// Counts a job that begins.
+    mutating func use(now: MonotonicTime) {
+        if end <= now { (end, count) = (now + window, 0) }
+        count += 1
+    }
+}

@@ -10,6 +10,11 @@ struct PendingCommit: Sendable {
     var finished: @Sendable (Bool) -> Void
 }
 
+extension [PendingCommit] {
+    /// Whether several commits gathered that could not wait, so that more may follow soon.
+    var areBurst: Bool { count { !$0.isPatient } > 1 }
+}
+
 /// The queue of pending commits: any number of threads add commits, one thread takes them all.
 final class CommitQueue: @unchecked Sendable {
     /// How long a patient commit waits for other commits, in nanoseconds.

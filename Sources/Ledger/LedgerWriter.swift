@@ -5,9 +5,10 @@ import Synchronization
 
 /// The only writing thread: takes all queued commits, stores them in one transaction, and notifies their callers.
 ///
-/// While one commit waits for the disk, further commits gather. If several gathered, the next transaction begins no
-/// sooner than ``interval`` after the last one: during a burst of files, most of a transaction's cost does not depend on
-/// the number of its changes. A failed commit is retried as a whole until it succeeds or the ledger is closed.
+/// While one commit waits for the disk, further commits gather. If several gathered, patient ones aside, the next
+/// transaction begins no sooner than ``interval`` after the last one: during a burst of files, most of a transaction's
+/// cost does not depend on the number of its changes. A failed commit is retried as a whole until it succeeds or the
+/// ledger is closed.
 final class LedgerWriter: Sendable {
     private let environment: Environment
     private let directory: String
@@ -58,7 +59,7 @@ final class LedgerWriter: Sendable {
         while true {
             let commits = queue.take(notBefore: earliest)
             if commits.isEmpty { break }
-            earliest = commits.count > 1 ? monotonicNanoseconds() + Self.interval : 0
+            earliest = commits.areBurst ? monotonicNanoseconds() + Self.interval : 0
             var rest = commits[...]
             while !rest.isEmpty { rest = rest.dropFirst(store(rest)) }
         }

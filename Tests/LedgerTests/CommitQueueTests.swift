@@ -46,6 +46,15 @@ struct CommitQueueTests {
         #expect(queue.take(notBefore: 0).count == 1)
     }
 
+    @Test("sees a burst only in several commits that can't wait")
+    func burst() {
+        let (urgent, patient) = (commit(), commit(isPatient: true))
+        #expect([urgent, urgent].areBurst)
+        #expect(![urgent].areBurst)
+        #expect(![urgent, patient, patient].areBurst)
+        #expect(![PendingCommit]().areBurst)
+    }
+
     private func commit(isPatient: Bool = false) -> PendingCommit {
         PendingCommit(writes: [], isPatient: isPatient) { _ in }
     }

@@ -9,7 +9,7 @@ enum VideoArguments {
         for plan: VideoPlan, in container: VideoContainer, threads: Int, place: String?
     ) -> [String] {
         var arguments = VideoTools.quiet + ["-nostdin", "-y", "-progress", "pipe:1", "-xerror"]
-        arguments += container.conversionOptions(threads: threads) + ["-i", VideoTools.input]
+        arguments += container.conversionOptions(threads: threads + 1) + ["-i", VideoTools.input]
         switch plan {
         case .leave: break
         case .remux: arguments += ["-map", "0:V", "-map", "0:a?", "-c", "copy"]

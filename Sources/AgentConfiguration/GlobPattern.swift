@@ -30,12 +30,11 @@ package struct GlobPattern: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Takes linear time in the length of the name for each `*`. After a mismatch only the last `*` is extended,
     /// since extending an earlier one could gain nothing.
-    package func matches(name: some Collection<UInt8>) -> Bool {
-        let name = Array(name)
-        var position = 0
+    package func matches(name: ArraySlice<UInt8>) -> Bool {
+        var position = name.startIndex
         var token = 0
         var resume: (token: Int, position: Int)?
-        while position < name.count {
+        while position < name.endIndex {
             if token < tokens.count, case .anyRun = tokens[token] {
                 token += 1
                 resume = (token, position)
@@ -53,7 +52,7 @@ package struct GlobPattern: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Whether the pattern matches any component of a relative path.
-    package func matchesAnyComponent(of path: some Collection<UInt8>) -> Bool {
+    package func matchesAnyComponent(of path: [UInt8]) -> Bool {
         path.split(separator: UInt8(ascii: "/")).contains { matches(name: $0) }
     }
 }

@@ -30,15 +30,14 @@ package enum SidecarName {
 
     /// Whether a name is a temporary one. Such files are never uploaded, even if the configuration does not ignore
     /// them.
-    package static func isTemporary(_ name: some BidirectionalCollection<UInt8>) -> Bool {
+    package static func isTemporary(_ name: ArraySlice<UInt8>) -> Bool {
         name.count == 20 && name.starts(with: ".outbox-".utf8) && name.suffix(4).elementsEqual(".tmp".utf8)
     }
 
     /// Whether a name ends like a sidecar's.
-    package static func isSidecar(_ name: some BidirectionalCollection<UInt8>) -> Bool {
-        name.count > IntakeRules.sidecarSuffix.count
-            && name.suffix(IntakeRules.sidecarSuffix.count)
-                .elementsEqual(IntakeRules.sidecarSuffix)
+    package static func isSidecar(_ name: ArraySlice<UInt8>) -> Bool {
+        let suffix = IntakeRules.sidecarSuffix
+        return name.count > suffix.count && name.suffix(suffix.count).elementsEqual(suffix)
     }
 
     /// Returns the file name at the beginning of a sidecar's name.

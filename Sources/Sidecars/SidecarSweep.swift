@@ -113,9 +113,9 @@ package struct SidecarSweep {
             for entry in entries {
                 if entry.isDirectory ?? ((try? directory.status(entry.name))?.kind == .directory) {
                     directories.append(path.appending(entry.name))
-                } else if SidecarName.isTemporary(entry.name) {
+                } else if SidecarName.isTemporary(entry.name[...]) {
                     found.append(StraySidecar(directory: path, name: entry.name))
-                } else if SidecarName.isSidecar(entry.name),
+                } else if SidecarName.isSidecar(entry.name[...]),
                     let (subject, word) = SidecarStore.owner(of: entry.name, in: directory, at: path)
                 {
                     let isOurs = if case .file(let file) = subject { word.path == file } else { word.path == path }

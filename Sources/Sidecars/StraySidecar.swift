@@ -29,13 +29,13 @@ struct SidecarListing {
     ///   - sidecars: names in the directory of the sidecars.
     ///   - files: names in the outbox's directory. Equal to `sidecars` if sidecars stand beside their files.
     init(sidecars: [[UInt8]], files: [[UInt8]]) {
-        self.files = Set(files.lazy.filter { !SidecarName.isSidecar($0) })
+        self.files = Set(files.lazy.filter { !SidecarName.isSidecar($0[...]) })
         var longNames: Set<[UInt8]>?
         var explained: Set<[UInt8]> = []
         for name in sidecars {
-            if SidecarName.isTemporary(name) {
+            if SidecarName.isTemporary(name[...]) {
                 temporaries.append(name)
-            } else if SidecarName.isSidecar(name) {
+            } else if SidecarName.isSidecar(name[...]) {
                 if explains(name, &longNames) { explained.insert(name) } else { unexplained.append(name) }
             }
         }

@@ -5,12 +5,12 @@ public struct RelativePath: Hashable, Sendable {
     /// The path's bytes; empty for the outbox itself.
     public let bytes: [UInt8]
 
-    private static let slash = UInt8(ascii: "/")
+    @usableFromInline static let slash = UInt8(ascii: "/")
 
     /// The outbox itself.
     public static let root = RelativePath(unchecked: [])
 
-    private init(unchecked bytes: [UInt8]) {
+    @inlinable init(unchecked bytes: [UInt8]) {
         self.bytes = bytes
     }
 
@@ -50,7 +50,7 @@ public struct RelativePath: Hashable, Sendable {
     /// Returns this path with another part appended.
     ///
     /// - Parameter name: a file name, without slashes.
-    public func appending(_ name: some Collection<UInt8>) -> RelativePath {
+    @inlinable public func appending(_ name: some Collection<UInt8>) -> RelativePath {
         if bytes.isEmpty { return RelativePath(unchecked: Array(name)) }
         var longer: [UInt8] = []
         longer.reserveCapacity(bytes.count + 1 + name.count)

@@ -64,8 +64,8 @@ target() {
 unit_tests() {
     local width=$((($(nproc) * 3 + 1) / 2)) running=0 failed=0 directory name
     local targets=(
-        OutboxReceiverTests FileWatchTests AgentTests MediaToolsTests TransportTests PortraitTests MediaWorkerTests UploadCoreTests
-        NetworkWatchTests LedgerTests
+        ProductsTests OutboxReceiverTests FileWatchTests AgentTests MediaToolsTests TransportTests PortraitTests MediaWorkerTests
+        UploadCoreTests NetworkWatchTests LedgerTests
     )
     for directory in Tests/*/; do
         name=$(basename "$directory")

@@ -90,14 +90,25 @@ struct Upload: Equatable, Sendable {
     /// how many bytes are in flight.
     var slotShare: Int { Int(min(record.plan.size, Self.slotSize)) * Self.wholeSlot / Int(Self.slotSize) }
 
-    /// Returns the next fragment to send; nil if all are acknowledged or in flight.
-    mutating func nextFragment() -> Int? {
+    /// Returns the next fragment to send, and how many of its bytes the server has; nil if all are acknowledged or in
+    /// flight.
+    mutating func nextFragment() -> (index: Int, skip: UInt32)? {
         cursor = acknowledged.firstMissing(from: cursor)
         var index = cursor
         while index < record.plan.count, inFlight[index] != nil {
             index = acknowledged.firstMissing(from: index + 1)
         }
-        return index < record.plan.count ? index : nil
+        guard index < record.plan.count else { return nil }
+        return (index, partial > 0 && index == acknowledged.firstMissing() ? partial : 0)
+    }
+
+    /// Records that a request carries a fragment.
+    ///
+    /// - Returns: the number of fragments in flight.
+    mutating func begin(_ fragment: Int, _ id: RequestID) -> Int {
+        inFlight[fragment] = id
+        started = true
+        return inFlight.count
     }
 
     /// Returns the stored page of fragment states that contains a fragment.

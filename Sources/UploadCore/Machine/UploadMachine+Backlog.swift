@@ -89,7 +89,7 @@ extension UploadMachine {
         guard waitingCount > shrinkAbove else { return }
         // Uploads of posts stay, so the number may remain above the window.
         defer { shrinkAbove = max(window, waitingCount) + slack }
-        let waiting = uploads.values.filter(mayLeave).map(\.record.place).sorted()
+        let waiting = uploads.values.compactMap { mayLeave($0) ? $0.record.place : nil }.sorted()
         guard waiting.count > window else { return }
         let last = waiting[window - 1]
         backlog = backlog.map { min($0, last) } ?? last

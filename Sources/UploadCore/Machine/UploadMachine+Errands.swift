@@ -31,7 +31,7 @@ extension UploadMachine {
 
     private mutating func giveUpCommit(of id: String, now: Now) {
         guard let request = commits[id]?.errand.request else { return }
-        if requests.removeValue(forKey: request)?.wasProbe == true { gates.abandonProbe(.commit, now: now) }
+        if requests.remove(request)?.wasProbe == true { gates.abandonProbe(.commit, now: now) }
         actions.append(.cancel([request]))
     }
 
@@ -87,23 +87,23 @@ extension UploadMachine {
 
     /// Schedules the deletion of confirmed contents.
     mutating func discard(_ handles: [RemoteHandle]) {
-        let underWay = requests.values.flatMap(\.removals)
+        let underWay = requests.all.flatMap(\.removals)
         for handle in handles where !removals.contains(handle) && !underWay.contains(handle) { remove(handle) }
     }
 
     /// Cancels the deletion of an upload because the server issued its id again.
     mutating func keep(_ handle: RemoteHandle, now: Now) {
         let isPlanned = removals.contains(handle)
-        let underWay = requests.filter { $0.value.removals.contains(handle) }.sorted { $0.key < $1.key }
+        let underWay = requests.count(of: .remove) == 0 ? [] : requests.sorted { $0.removals.contains(handle) }
         guard isPlanned || !underWay.isEmpty else { return }
         for (request, given) in underWay {
-            requests[request] = nil
+            requests.remove(request)
             putBack(given)
             if given.wasProbe { gates.abandonProbe(.remove, now: now) }
         }
         removals.removeAll { $0 == handle }
         busyRemovals[handle] = nil
-        if !underWay.isEmpty { actions.append(.cancel(underWay.map(\.key))) }
+        if !underWay.isEmpty { actions.append(.cancel(underWay.map(\.id))) }
         actions.append(.write(.forgetRemoval(handle, scope)))
     }
 
@@ -126,7 +126,7 @@ extension UploadMachine {
     // MARK: Answers
 
     mutating func errandDone(_ kind: RequestKind, _ id: RequestID, url: String? = nil, now: Now) {
-        guard let request = requests.removeValue(forKey: id) else { return succeed(kind) }
+        guard let request = requests.remove(id) else { return succeed(kind) }
         // Nothing is sent about an upload without an id.
         if request.removals.isEmpty || request.removals.contains(where: { !$0.id.isEmpty }) {
             succeed(kind)
@@ -138,7 +138,7 @@ extension UploadMachine {
 
     mutating func errandFailed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {
         // A cancelled request has no entry any more.
-        guard let request = requests.removeValue(forKey: id) else { return }
+        guard let request = requests.remove(id) else { return }
         let kind = request.kind
         switch failure {
         case .permanent(let error):

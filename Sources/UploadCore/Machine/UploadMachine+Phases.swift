@@ -16,9 +16,7 @@ extension UploadMachine {
     }
 
     /// Whether a request of this kind is in progress for an upload. It may have begun before the upload was held.
-    private func isAsked(_ kind: RequestKind, about key: ContentKey) -> Bool {
-        requests.values.contains { $0.kind == kind && $0.keys.contains(key) }
-    }
+    private func isAsked(_ kind: RequestKind, about key: ContentKey) -> Bool { requests.contains(kind, about: key) }
 
     /// Changes an upload's phase and adds the upload to the queue of that phase.
     mutating func move(_ key: ContentKey, to phase: Upload.Phase) {
@@ -70,16 +68,16 @@ extension UploadMachine {
     }
 
     mutating func takeSlot(_ key: ContentKey, as phase: Upload.Phase) {
-        active.append(key)
+        guard let upload = uploads[key] else { return }
+        active.append(upload)
         lingering.remove(key)
         uploads[key]?.turn = 0
         move(key, to: phase)
     }
 
     mutating func leaveSlot(_ key: ContentKey) {
-        guard let index = active.firstIndex(of: key) else { return }
-        active.remove(at: index)
-        if uploads[key]?.inFlight.isEmpty == false { lingering.insert(key) }
+        guard active.remove(key), let upload = uploads[key], !upload.inFlight.isEmpty else { return }
+        lingering.append(upload)
     }
 
     /// Cancels the requests of one upload. A batch continues for its other uploads.
@@ -87,12 +85,13 @@ extension UploadMachine {
         guard let upload = uploads[key] else { return }
         var given: [RequestID] = upload.inFlight.values.sorted()
         uploads[key]?.inFlight = [:]
+        active.setInFlight(0, of: key)
         lingering.remove(key)
         if upload.phase == .resuming || (upload.phase == .registering && traits.batch == 1) {
-            given += requests.filter { $0.value.keys.contains(key) }.keys.sorted()
+            given += requests.sorted { $0.keys.contains(key) }.map(\.id)
         }
         for id in given {
-            if let request = requests.removeValue(forKey: id), request.wasProbe {
+            if let request = requests.remove(id), request.wasProbe {
                 gates.abandonProbe(request.kind, now: now)
             }
         }
@@ -108,10 +107,9 @@ extension UploadMachine {
 
     /// Removes an ending upload from all requests. Later answers for it are ignored.
     mutating func detach(_ key: ContentKey, now: Now) {
-        for id in requests.filter({ $0.value.keys.contains(key) }).keys.sorted() {
-            requests[id]?.keys.remove(key)
-            guard let request = requests[id], request.keys.isEmpty else { continue }
-            requests[id] = nil
+        for (id, request) in requests.sorted(where: { $0.keys.contains(key) }) {
+            _ = requests.remove(key, from: id)
+            if requests[id] != nil { continue }
             if request.wasProbe { gates.abandonProbe(request.kind, now: now) }
             actions.append(.cancel([id]))
         }

@@ -4,11 +4,12 @@ extension UploadMachine {
     ///
     /// - Returns: nil for a stale answer: the machine cancelled the request, or the upload is gone.
     private mutating func answer(_ id: RequestID, _ key: ContentKey, kind: RequestKind) -> Request? {
-        guard let request = requests[id], request.kind == kind, request.keys.contains(key) else { return nil }
-        if request.keys.count == 1 { requests[id] = nil } else { requests[id]?.keys.remove(key) }
+        guard requests[id]?.kind == kind, let request = requests.remove(key, from: id) else { return nil }
         if let fragment = request.fragment {
             uploads[key]?.inFlight[fragment] = nil
-            if uploads[key]?.inFlight.isEmpty != false { lingering.remove(key) }
+            let left = uploads[key]?.inFlight.count ?? 0
+            active.setInFlight(left, of: key)
+            if left == 0 { lingering.remove(key) }
         }
         return uploads[key] == nil ? nil : request
     }
@@ -175,13 +176,13 @@ extension UploadMachine {
             // The answer to a long request may take an hour.
             gates.openEarly(.send)
             request.wasProbe = false
-            requests[id] = request
+            requests.store(request, as: id)
         }
         if bytes >= request.mark.bytes + UInt64(Pace.unit) {
             pace.observeStream(
                 now.monotonic - request.mark.at, bytes: Int(bytes - request.mark.bytes), sharing: isUnderWay(.send))
             request.mark = Mark(at: now.monotonic, bytes: bytes)
-            requests[id] = request
+            requests.store(request, as: id)
         }
         guard bytes != UInt64(upload.partial) else { return }
         upload.turn += bytes > upload.partial ? bytes - UInt64(upload.partial) : 0

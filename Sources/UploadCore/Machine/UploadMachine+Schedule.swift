@@ -19,9 +19,7 @@ extension UploadMachine {
     }
 
     /// Returns the number of unanswered requests of a kind.
-    func isUnderWay(_ kind: RequestKind) -> Int {
-        requests.values.reduce(0) { $0 + ($1.kind == kind ? 1 : 0) }
-    }
+    func isUnderWay(_ kind: RequestKind) -> Int { requests.count(of: kind) }
 
     mutating func begin(
         _ kind: RequestKind, _ keys: [ContentKey], fragment: Int? = nil, skip: UInt32 = 0,
@@ -30,9 +28,11 @@ extension UploadMachine {
     ) -> RequestID {
         lastRequest += 1
         let probe = gates.begin(kind)
-        requests[lastRequest] = Request(
-            kind: kind, keys: Set(keys), fragment: fragment, skip: skip, mark: Mark(at: handledAt, bytes: UInt64(skip)),
-            wasProbe: probe, wasBatch: keys.count > 1, removals: removals, source: source)
+        requests.store(
+            Request(
+                kind: kind, keys: Set(keys), fragment: fragment, skip: skip,
+                mark: Mark(at: handledAt, bytes: UInt64(skip)), wasProbe: probe, wasBatch: keys.count > 1,
+                removals: removals, source: source), as: lastRequest)
         return lastRequest
     }
 
@@ -107,21 +107,15 @@ extension UploadMachine {
 
     /// Whether another upload may get a slot. The last one may take more than is left.
     private var hasFreeSlot: Bool {
-        active.count + lingering.count < pace.window && shares(active) + shares(lingering) < allShares
-    }
-
-    /// Returns the shares of slots that uploads take.
-    private func shares(_ keys: some Sequence<ContentKey>) -> Int {
-        keys.reduce(0) { $0 + (uploads[$1]?.slotShare ?? 0) }
+        active.count + lingering.count < pace.window && active.total + lingering.total < allShares
     }
 
     /// Takes slots back when their number shrinks. Fragments in flight may still arrive.
     private mutating func leaveExcessSlots(now: Now) {
-        while let key = active.last {
-            let others = shares(active.dropLast())
+        while let (key, others) = active.last {
             guard
                 others >= allShares || active.count > pace.window
-                    || others + shares(lingering) >= limits.filesInFlight * Upload.wholeSlot
+                    || others + lingering.total >= limits.filesInFlight * Upload.wholeSlot
             else { return }
             vacate(key, now: now)
         }
@@ -150,11 +144,15 @@ extension UploadMachine {
             takeSlot(key, as: uploads[key]?.mustResume == true ? .resuming : .sending)
             if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }
         }
-        for key in active where uploads[key]?.phase == .resuming {
-            let asked = requests.values.contains { $0.kind == .resume && $0.keys.contains(key) }
+        guard mayResume else { return }
+        for key in active.keys where uploads[key]?.phase == .resuming {
+            let asked = requests.contains(.resume, about: key)
             if !asked, mayBegin(.resume, now) { actions.append(.resume(begin(.resume, [key]), key)) }
         }
     }
+
+    /// Whether the protocol has uploads whose offset the machine asks for.
+    private var mayResume: Bool { traits.asksBeforeResuming || traits.asksAfterRestart }
 
     private mutating func takeNextForSlot() -> ContentKey? {
         let small = freshest(&readySmall)
@@ -165,8 +163,8 @@ extension UploadMachine {
         case (.some, nil): takeSmall = true
         case (nil, .some): takeSmall = false
         case (let small?, let large?):
-            let smallActive = active.contains { uploads[$0]?.isSmall == true }
-            let largeActive = active.contains { uploads[$0]?.isSmall == false }
+            let smallActive = active.keys.contains { uploads[$0]?.isSmall == true }
+            let largeActive = active.keys.contains { uploads[$0]?.isSmall == false }
             takeSmall = slotIsForSmall ?? (smallActive == largeActive ? small < large : !smallActive)
         }
         slotIsForSmall = nil
@@ -189,13 +187,15 @@ extension UploadMachine {
     /// second, so that on a slow link no upload holds its slot idle.
     private mutating func scheduleFragments(now: Now) {
         var room = pace.window - isUnderWay(.send)
-        var senders = active.filter { uploads[$0]?.phase == .sending }
+        guard room > 0 else { return }
+        var senders = active.senders
+        if mayResume { senders.removeAll { uploads[$0]?.phase != .sending } }
         var share = 1
         while room > 0, !senders.isEmpty, share <= fragmentsPerFile {
             senders = senders.filter { key in
-                guard room > 0, let upload = uploads[key] else { return false }
-                if upload.inFlight.count >= share { return upload.inFlight.count < upload.record.plan.count }
-                guard scheduleFragment(of: key, upload, now: now) else { return false }
+                guard room > 0, let inFlight = active.inFlight(of: key) else { return false }
+                if inFlight >= share { return true }
+                guard scheduleFragment(of: key, now: now) else { return false }
                 room -= 1
                 return true
             }
@@ -208,25 +208,24 @@ extension UploadMachine {
     /// Begins the next fragment of an upload.
     ///
     /// - Returns: false if no fragment can begin now.
-    private mutating func scheduleFragment(of key: ContentKey, _ upload: Upload, now: Now) -> Bool {
-        guard mayBegin(.send, now), let fragment = uploads[key]?.nextFragment() else { return false }
-        let skip = fragment == upload.acknowledged.firstMissing() ? upload.partial : 0
+    private mutating func scheduleFragment(of key: ContentKey, now: Now) -> Bool {
+        guard mayBegin(.send, now), let (fragment, skip) = uploads[key]?.nextFragment() else { return false }
         let id = begin(.send, [key], fragment: fragment, skip: skip)
-        uploads[key]?.inFlight[fragment] = id
-        uploads[key]?.started = true
+        active.setInFlight(uploads[key]?.begin(fragment, id) ?? 0, of: key)
         actions.append(.send(id, key, fragment: fragment, skip: skip))
         return true
     }
 
     /// Takes the slot of an upload that had its turn if one class holds every slot while the other class waits.
     private mutating func yieldTurns(now: Now) {
-        guard slotIsForSmall == nil, shares(active) >= allShares || active.count >= pace.window else { return }
-        let classes = Set(active.compactMap { uploads[$0]?.isSmall })
-        guard classes.count == 1, let held = classes.first else { return }
+        guard slotIsForSmall == nil, active.total >= allShares || active.count >= pace.window,
+            let first = active.first, let held = uploads[first]?.isSmall,
+            !(held ? readyLarge : readySmall).isEmpty, active.keys.allSatisfy({ uploads[$0]?.isSmall == held })
+        else { return }
         // With a single slot on a slow link, the other class would wait for hours.
         let turn = slots == 1 && limits.filesInFlight > 1 ? Upload.smallSize : Self.turnSize
         let otherWaits = held ? freshest(&readyLarge) != nil : freshest(&readySmall) != nil
-        guard otherWaits, let key = active.first(where: { (uploads[$0]?.turn ?? 0) >= turn }) else { return }
+        guard otherWaits, let key = active.keys.first(where: { (uploads[$0]?.turn ?? 0) >= turn }) else { return }
         slotIsForSmall = !held
         vacate(key, now: now)
     }

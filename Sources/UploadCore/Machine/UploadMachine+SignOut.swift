@@ -15,19 +15,20 @@ extension UploadMachine {
 
     /// Cancels every request and puts the affected uploads into the phase from which they can continue.
     private mutating func giveUpAllRequests(now: Now) {
-        let given = requests.sorted { $0.key < $1.key }
+        let given = requests.sorted()
         guard !given.isEmpty else { return }
-        requests = [:]
-        lingering = []
-        var keys = Set(active)
+        requests = RequestTable()
+        lingering = SlotTable()
+        var keys = Set(active.keys)
         for (_, request) in given {
             keys.formUnion(request.keys)
             putBack(request)
             if request.wasProbe { gates.abandonProbe(request.kind, now: now) }
         }
-        actions.append(.cancel(given.map(\.key)))
+        actions.append(.cancel(given.map(\.id)))
         for key in keys.sorted() {
             uploads[key]?.inFlight = [:]
+            active.setInFlight(0, of: key)
             interrupt(key)
             if case .waiting = uploads[key]?.phase { continue }
             rest(key, now: now)

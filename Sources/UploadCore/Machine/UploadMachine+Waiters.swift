@@ -99,8 +99,8 @@ extension UploadMachine {
         guard allPaused != paused else { return }
         allPaused = paused
         if paused {
-            for key in active + lingering.sorted() { giveUpRequests(of: key, now: now) }
-            for key in active { rest(key, now: now) }
+            for key in active.keys + lingering.keys { giveUpRequests(of: key, now: now) }
+            for key in active.keys { rest(key, now: now) }
         } else {
             for key in uploads.keys { uploads[key]?.lastProgress = now.monotonic }
         }

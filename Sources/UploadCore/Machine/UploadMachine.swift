@@ -89,7 +89,7 @@ public struct UploadMachine: Sendable {
     var pace: Pace
     var gates = Gates()
     var uploads: [ContentKey: Upload] = [:]
-    var requests: [RequestID: Request] = [:]
+    var requests = RequestTable()
     var unregisteredSmall = PriorityQueue<QueuePlace>()
     var unregisteredLarge = PriorityQueue<QueuePlace>()
     var readySmall = PriorityQueue<QueuePlace>()
@@ -99,9 +99,9 @@ public struct UploadMachine: Sendable {
     /// Complete uploads to ask the server about now.
     var dueForQuestion = PriorityQueue<QueuePlace>()
     /// Uploads with a slot, in the order they got it.
-    var active: [ContentKey] = []
+    var active = SlotTable()
     /// Uploads that left their slot with fragments in flight. The slot becomes free once these are answered.
-    var lingering: Set<ContentKey> = []
+    var lingering = SlotTable()
     /// Whether the next free slot is for a small or a large upload, because an upload of the other class yielded it.
     var slotIsForSmall: Bool?
     /// Whether a broken connection has cost an upload many bytes in this run. Some servers, and proxies that buffer
@@ -299,7 +299,7 @@ public struct UploadMachine: Sendable {
 
     private mutating func stop() {
         stopped = true
-        actions.append(.cancel(requests.keys.sorted()))
+        actions.append(.cancel(requests.ids.sorted()))
     }
 
     private mutating func credentialsChanged(now: Now) {

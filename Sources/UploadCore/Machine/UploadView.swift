@@ -21,7 +21,8 @@ public struct UploadView: Equatable, Sendable {
 extension UploadMachine {
     /// Returns the paths that wait for a content, in no particular order.
     public func waiters(of key: ContentKey) -> [RelativePath] {
-        uploads[key].map { Array($0.waiters.keys) } ?? []
+        guard let waiters = uploads[key]?.waiters else { return [] }
+        return Array(waiters.keys)
     }
 
     /// Whether everything is paused.
@@ -32,6 +33,9 @@ extension UploadMachine {
 
     /// Returns the stored record of an upload, which requests to the server need; nil if there is no such upload.
     public func record(of key: ContentKey) -> UploadRecord? { uploads[key]?.record }
+
+    /// Whether the machine holds an upload of this content.
+    public func holds(_ key: ContentKey) -> Bool { uploads[key] != nil }
 
     /// Whether the server confirmed this content earlier, and is only asked whether it still holds it.
     public func isVerification(of key: ContentKey) -> Bool { uploads[key]?.isVerification == true }

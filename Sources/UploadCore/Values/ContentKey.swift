@@ -14,10 +14,11 @@ public struct ContentKey: Hashable, Sendable {
     /// Creates a key from the 16 bytes of a digest.
     ///
     /// - Returns: nil for any other number of bytes.
-    public init?(digest: some Collection<UInt8>) {
+    @inlinable public init?(digest: some Collection<UInt8>) {
         guard digest.count == 16 else { return nil }
-        high = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
-        low = digest.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
+        var halves: (high: UInt64, low: UInt64) = (0, 0)
+        for byte in digest { halves = (halves.high << 8 | halves.low >> 56, halves.low << 8 | UInt64(byte)) }
+        self.init(high: halves.high, low: halves.low)
     }
 
     /// Parses 32 hexadecimal digits of either case.
@@ -41,14 +42,12 @@ public struct ContentKey: Hashable, Sendable {
     }
 
     /// The 16 bytes of the digest.
-    public var bytes: [UInt8] {
-        [high, low].flatMap { half in (0..<8).map { UInt8(truncatingIfNeeded: half >> UInt64(56 - $0 * 8)) } }
-    }
+    public var bytes: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
 }
 
 extension ContentKey: CustomStringConvertible {
     /// The key as 32 lower-case hexadecimal digits.
-    public var description: String { high.hexadecimal + low.hexadecimal }
+    public var description: String { bytes.hexadecimal }
 }
 
 extension ContentKey: Comparable {

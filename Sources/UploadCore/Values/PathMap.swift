@@ -1,105 +1,48 @@
 /// Values by path, with an index of directories, so that a search within a directory visits nothing else.
+///
+/// Inlinable, since other rooms store values of their own in it: unspecialized code takes several times as long.
 public struct PathMap<Value> {
-    /// A directory that contains some path of the map. Stores only its name, so that memory grows linearly with path
-    /// length.
-    private struct Node {
-        var parent: Int
-        var name: [UInt8]
-        var directories: [[UInt8]: Int] = [:]
-        var files: Set<RelativePath> = []
-    }
-
-    private static var root: Int { 0 }
-
-    private var entries: [RelativePath: Value] = [:]
-    private var nodes: [Int: Node] = [0: Node(parent: 0, name: [])]
-    private var lastNode = 0
+    @usableFromInline var entries: [RelativePath: Value] = [:]
+    @usableFromInline var index = PathIndex()
 
     /// Creates an empty map.
-    public init() {}
+    @inlinable public init() {}
 
     /// Returns or sets the value of a path.
-    public subscript(path: RelativePath) -> Value? {
+    @inlinable public subscript(path: RelativePath) -> Value? {
         get { entries[path] }
         set {
             if let newValue {
-                if entries.updateValue(newValue, forKey: path) == nil { index(path) }
-            } else if entries.removeValue(forKey: path) != nil {
-                unindex(path)
+                if entries.updateValue(newValue, forKey: path) == nil { index.insert(path) }
+            } else {
+                removeValue(forKey: path)
             }
         }
     }
 
     /// Removes a path and returns its value.
-    @discardableResult
+    @inlinable @discardableResult
     public mutating func removeValue(forKey path: RelativePath) -> Value? {
         guard let value = entries.removeValue(forKey: path) else { return nil }
-        unindex(path)
+        index.remove(path)
+        // Sets and dictionaries never shrink by themselves.
+        if entries.isEmpty, entries.capacity > 256 { self = PathMap() }
         return value
     }
 
     /// The number of paths.
-    public var count: Int { entries.count }
+    @inlinable public var count: Int { entries.count }
     /// Whether the map is empty.
-    public var isEmpty: Bool { entries.isEmpty }
+    @inlinable public var isEmpty: Bool { entries.isEmpty }
     /// All paths, in no particular order.
-    public var keys: Dictionary<RelativePath, Value>.Keys { entries.keys }
+    @inlinable public var keys: Dictionary<RelativePath, Value>.Keys { entries.keys }
     /// All values, in no particular order.
-    public var values: Dictionary<RelativePath, Value>.Values { entries.values }
+    @inlinable public var values: Dictionary<RelativePath, Value>.Values { entries.values }
 
     /// Returns `directory`, if the map contains it, and all paths below it, in no particular order.
-    public func paths(within directory: RelativePath) -> [RelativePath] {
-        var paths = entries[directory] == nil ? [] : [directory]
-        guard let node = node(at: directory) else { return paths }
-        var rest = [node]
-        while let next = rest.popLast() {
-            guard let node = nodes[next] else { continue }
-            paths.append(contentsOf: node.files)
-            rest.append(contentsOf: node.directories.values)
-        }
-        return paths
-    }
-
-    private func node(at directory: RelativePath) -> Int? {
-        if entries.isEmpty { return nil }
-        var node = Self.root
-        for part in directory.parts {
-            guard let child = nodes[node]?.directories[Array(part)] else { return nil }
-            node = child
-        }
-        return node
-    }
-
-    private mutating func index(_ path: RelativePath) {
-        var node = Self.root
-        for part in path.parts.dropLast() {
-            let name = Array(part)
-            if let child = nodes[node]?.directories[name] {
-                node = child
-            } else {
-                lastNode += 1
-                nodes[lastNode] = Node(parent: node, name: name)
-                nodes[node]?.directories[name] = lastNode
-                node = lastNode
-            }
-        }
-        nodes[node]?.files.insert(path)
-    }
-
-    private mutating func unindex(_ path: RelativePath) {
-        var node = Self.root
-        for part in path.parts.dropLast() {
-            guard let child = nodes[node]?.directories[Array(part)] else { return }
-            node = child
-        }
-        nodes[node]?.files.remove(path)
-        while node != Self.root, let empty = nodes[node], empty.files.isEmpty, empty.directories.isEmpty {
-            nodes[node] = nil
-            nodes[empty.parent]?.directories[empty.name] = nil
-            node = empty.parent
-        }
-        // Sets and dictionaries never shrink by themselves.
-        if entries.isEmpty, entries.capacity > 256 { self = PathMap() }
+    @inlinable public func paths(within directory: RelativePath) -> [RelativePath] {
+        if entries.isEmpty { return [] }
+        return (entries[directory] == nil ? [] : [directory]) + index.paths(below: directory)
     }
 }
 
@@ -107,5 +50,5 @@ extension PathMap: Sendable where Value: Sendable {}
 
 extension PathMap: Sequence {
     /// Returns an iterator over paths and values, in no particular order.
-    public func makeIterator() -> Dictionary<RelativePath, Value>.Iterator { entries.makeIterator() }
+    @inlinable public func makeIterator() -> Dictionary<RelativePath, Value>.Iterator { entries.makeIterator() }
 }

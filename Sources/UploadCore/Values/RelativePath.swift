@@ -18,13 +18,21 @@ public struct RelativePath: Hashable, Sendable {
     ///
     /// - Returns: nil for a leading or trailing slash, an empty part, `.`, `..` or a NUL.
     public init?(_ bytes: [UInt8]) {
-        for part in bytes.split(separator: Self.slash, omittingEmptySubsequences: false) {
-            if bytes.isEmpty { break }
-            if part.isEmpty || part.contains(0) || part.elementsEqual(".".utf8) || part.elementsEqual("..".utf8) {
-                return nil
+        self.bytes = bytes
+        if bytes.isEmpty { return }
+        // The bytes of the present part, and whether all of them are dots.
+        var (length, isDots) = (0, true)
+        for byte in bytes {
+            if byte == Self.slash {
+                if length == 0 || isDots && length <= 2 { return nil }
+                (length, isDots) = (0, true)
+            } else {
+                if byte == 0 { return nil }
+                length += 1
+                if byte != UInt8(ascii: ".") { isDots = false }
             }
         }
-        self.bytes = bytes
+        if length == 0 || isDots && length <= 2 { return nil }
     }
 
     /// Creates a path from a string; see `init(_:)` for bytes.
@@ -40,9 +48,12 @@ public struct RelativePath: Hashable, Sendable {
 
     /// The path without its last part.
     public var parent: RelativePath {
-        guard let slash = bytes.lastIndex(of: Self.slash) else { return .root }
-        return RelativePath(unchecked: Array(bytes[..<slash]))
+        let parent = parentBytes
+        return parent.isEmpty ? .root : RelativePath(unchecked: Array(parent))
     }
+
+    /// The bytes of `parent`.
+    package var parentBytes: ArraySlice<UInt8> { bytes[..<(bytes.lastIndex(of: Self.slash) ?? 0)] }
 
     /// The parts of the path, from the top down.
     public var parts: [ArraySlice<UInt8>] { bytes.split(separator: Self.slash) }
@@ -83,6 +94,9 @@ public struct RelativePath: Hashable, Sendable {
         let rest = old.bytes.isEmpty ? bytes[...] : bytes[(old.bytes.count + 1)...]
         return new.appending(rest)
     }
+
+    /// Hashes all bytes at once. The derived function would hash them one by one.
+    public func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
 
     /// Whether the path is valid UTF-8.
     public var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }

@@ -20,10 +20,15 @@ public struct RemoteScope: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses a scope written by ``description``.
     public init(_ description: String) {
-        let words = description.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
-        self.init(
-            protocolName: words.first ?? "", server: words.count > 1 ? words[1] : "",
-            account: words.count > 2 ? words[2] : "")
+        let (protocolName, rest) = Self.cut(description[...])
+        let (server, account) = Self.cut(rest)
+        self.init(protocolName: String(protocolName), server: String(server), account: String(account))
+    }
+
+    /// Returns what is before the first space, and what is behind.
+    private static func cut(_ text: Substring) -> (Substring, Substring) {
+        guard let space = text.utf8.firstIndex(of: UInt8(ascii: " ")) else { return (text, "") }
+        return (text[..<space], text[text.utf8.index(after: space)...])
     }
 
     /// Protocol and server, without the account.

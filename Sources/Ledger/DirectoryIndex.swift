@@ -6,8 +6,8 @@ import UploadCore
 /// entry is the hash of a directory followed by the hash of a subdirectory that holds a drop at any depth. So
 /// `a/b/c.jpg` makes one entry, `hash(a) · hash(a/b)`. The outbox itself has no entries.
 struct DirectoryIndex {
-    /// The 8-byte hash of a directory's path; replaced only in tests.
-    var hash: @Sendable ([UInt8]) -> [UInt8] = { LedgerKeys.hash($0) }
+    /// The hash of a directory's path; replaced only in tests.
+    var hash: @Sendable (ArraySlice<UInt8>) -> UInt64 = { LedgerKeys.hash($0) }
 
     private static let table = LedgerTable.directories.table
 
@@ -15,7 +15,7 @@ struct DirectoryIndex {
     func add(_ path: RelativePath, in transaction: borrowing WriteTransaction) throws(LMDBError) {
         var directory = path.parent
         while directory.parent != .root {
-            let key = hash(directory.parent.bytes) + hash(directory.bytes)
+            let key = LedgerKeys.hashed(hash(directory.parentBytes), hash(directory.bytes[...]))
             // An indexed directory is indexed in its parent directories as well.
             if try transaction.reading.get(Self.table, key, { _ in true }) != nil { return }
             var encoder = RecordEncoder()
@@ -29,11 +29,12 @@ struct DirectoryIndex {
     func remove(_ path: RelativePath, in transaction: borrowing WriteTransaction) throws(LMDBError) {
         var directory = path.parent
         while directory.parent != .root {
-            let bucket = hash(directory.bytes)
+            let (parent, own) = (hash(directory.parentBytes), hash(directory.bytes[...]))
+            let bucket = LedgerKeys.hashed(own)
             for table in [LedgerTable.drops.table, Self.table] {
                 if try transaction.reading.hasKey(of: table, startingWith: bucket) { return }
             }
-            try transaction.remove(Self.table, hash(directory.parent.bytes) + bucket)
+            try transaction.remove(Self.table, LedgerKeys.hashed(parent, own))
             directory = directory.parent
         }
     }

@@ -4,11 +4,11 @@ import UploadCore
 /// which is 0 unless another path has the same hashes. So drops of one directory are neighbors: what happens in one
 /// directory changes few pages.
 struct DropTable: Sendable {
-    /// The 8-byte hash of a directory or a name; replaced only in tests, to make paths collide.
-    var hash: @Sendable ([UInt8]) -> [UInt8] = { LedgerKeys.hash($0) }
+    /// The hash of a directory or a name; replaced only in tests, to make paths collide.
+    var hash: @Sendable (ArraySlice<UInt8>) -> UInt64 = { LedgerKeys.hash($0) }
 
     /// Returns the key of a path's record without the ordinal.
-    func prefix(of path: RelativePath) -> [UInt8] { hash(path.parent.bytes) + hash(Array(path.name)) }
+    func prefix(of path: RelativePath) -> [UInt8] { LedgerKeys.hashed(hash(path.parentBytes), hash(path.name)) }
 
     /// The place of a path's record, existing or new.
     struct Slot {
@@ -20,17 +20,25 @@ struct DropTable: Sendable {
     /// Looks up a path. A damaged record counts as the path's record, because its own path is unreadable.
     func slot(of path: RelativePath, in transaction: borrowing ReadTransaction) throws(LMDBError) -> Slot {
         let prefix = prefix(of: path)
+        // Nearly always, the path's record is the only one with its hashes.
+        let first = prefix + [0]
+        let record = try transaction.get(LedgerTable.drops.table, first) { DropRecord.decode($0, key: first) }
+        if let record, belongs(record, to: path) { return Slot(key: first, record: record) }
         var found: Slot?
         var free: UInt8 = 0
         try transaction.scan(LedgerTable.drops.table, from: prefix + [0]) { key, value in
             guard key.count == prefix.count + 1, key.starts(with: prefix), let ordinal = key.last else { return false }
             if ordinal == free { free &+= 1 }
             let record = DropRecord.decode(value, key: Array(key))
-            if case .success(let other) = record, other.path != path { return true }
+            if !belongs(record, to: path) { return true }
             found = Slot(key: Array(key), record: record)
             return false
         }
         return found ?? Slot(key: prefix + [free], record: nil)
+    }
+
+    private func belongs(_ record: Result<DropRecord, LedgerError>, to path: RelativePath) -> Bool {
+        if case .success(let drop) = record { drop.path == path } else { true }
     }
 
     /// Returns what the drop at a path counts as; nil if there is no drop, or if its record is damaged.

@@ -105,7 +105,7 @@ extension Ledger {
     ) throws(LedgerError) {
         if directory == .root { return try forEachDrop(body, damaged: damaged) }
         if let record = try drop(at: directory), !body(record) { return }
-        var buckets = [drops.hash(directory.bytes)]
+        var buckets = [LedgerKeys.hashed(drops.hash(directory.bytes[...]))]
         // Paths with equal hashes could form a cycle.
         var seen = Set(buckets)
         while let bucket = buckets.popLast() {

@@ -4,10 +4,15 @@ import UploadCore
 /// Builds the tables' keys. Numbers are big-endian, so that LMDB's key order is numeric order.
 enum LedgerKeys {
     /// Hashes a directory's path, or a file's name, to 8 bytes: LMDB limits keys to 511 bytes, and paths may be longer.
-    static func hash(_ text: some Collection<UInt8>) -> [UInt8] {
-        let hash = Array(text).withUnsafeBytes { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }
-        return withUnsafeBytes(of: hash.bigEndian) { Array($0) }
+    static func hash(_ text: ArraySlice<UInt8>) -> UInt64 {
+        text.withUnsafeBytes { XXH3_64bits_withSeed($0.baseAddress, $0.count, 0) }
     }
+
+    /// Returns a key of one hash.
+    static func hashed(_ hash: UInt64) -> [UInt8] { withUnsafeBytes(of: hash.bigEndian) { Array($0) } }
+
+    /// Returns a key of two hashes.
+    static func hashed(_ first: UInt64, _ second: UInt64) -> [UInt8] { bigEndian(first, second) }
 
     /// Hashes what the server knows an upload by, since LMDB limits keys to 511 bytes and ids may be longer.
     static func removal(_ handle: RemoteHandle, _ scope: RemoteScope) -> [UInt8] {
@@ -76,11 +81,13 @@ enum LedgerKeys {
         Array(id.utf8)
     }
 
+    /// Returns two numbers, with room for the rest of a key.
     private static func bigEndian(_ high: UInt64, _ low: UInt64) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(40)
-        withUnsafeBytes(of: high.bigEndian) { bytes.append(contentsOf: $0) }
-        withUnsafeBytes(of: low.bigEndian) { bytes.append(contentsOf: $0) }
-        return bytes
+        [UInt8](unsafeUninitializedCapacity: 40) { buffer, count in
+            let raw = UnsafeMutableRawBufferPointer(buffer)
+            raw.storeBytes(of: high.bigEndian, as: UInt64.self)
+            raw.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            count = 16
+        }
     }
 }

@@ -16,16 +16,27 @@ public enum Memory {
     /// Returns how many bytes of files are mapped and present: the third number of /proc/self/statm (man 5 proc_pid_statm).
     /// `nil` without /proc.
     public static func mappedFileBytes() -> Int? {
-        guard let file = try? FileDescriptor.open("/proc/self/statm", .readOnly, options: .closeOnExec) else {
-            return nil
+        guard let statm else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: 128, alignment: 1) { buffer in
+            guard let count = try? statm.read(fromAbsoluteOffset: 0, into: buffer) else { return nil }
+            var pages = 0
+            var spaces = 0
+            for byte in buffer[..<count] {
+                if byte == UInt8(ascii: " ") {
+                    spaces += 1
+                } else if spaces == 2 {
+                    guard let digit = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte ? byte & 15 : nil else {
+                        return nil
+                    }
+                    pages = pages * 10 + Int(digit)
+                }
+            }
+            return spaces > 2 ? pages * Int(sysconf(Int32(_SC_PAGESIZE))) : nil
         }
-        defer { try? file.close() }
-        var buffer = [UInt8](repeating: 0, count: 128)
-        guard let count = try? buffer.withUnsafeMutableBytes({ try file.read(into: $0) }) else { return nil }
-        let numbers = buffer[..<count].split(separator: UInt8(ascii: " "))
-        guard numbers.count > 2, let pages = Int(String(decoding: numbers[2], as: UTF8.self)) else { return nil }
-        return pages * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
+
+    /// /proc/self/statm, open as long as the process lives: each read gives the figures of its moment.
+    private static let statm = try? FileDescriptor.open("/proc/self/statm", .readOnly, options: .closeOnExec)
 
     /// Unmaps the pages of program and libraries. The kernel maps a page again when its code runs: a minor fault for 16
     /// pages.

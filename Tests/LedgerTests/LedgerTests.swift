@@ -92,7 +92,7 @@ struct LedgerTests {
     @Test func pathsWhoseHashesCollideAreKeptApart() async throws {
         let colliding = try Ledger(
             directory: directory.path("colliding"), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            mapSize: 64 << 20, drops: DropTable(hash: { _ in [UInt8](repeating: 1, count: 8) }), onTrouble: { _ in })
+            mapSize: 64 << 20, drops: DropTable(hash: { _ in 1 }), onTrouble: { _ in })
         for name in ["a", "b", "c"] { await colliding.commit([.drop(fullDrop(try path(name)))]) }
         await colliding.commit([.forgetDrop(try path("a")), .drop(fullDrop(try path("c"), state: .failed))])
         #expect(try colliding.drop(at: path("a")) == nil)

@@ -20,7 +20,7 @@ struct MigrationTests {
 
     /// Returns the key of a drop before version 9: a hash of the whole path. Which hash, does not matter.
     private static func key(of path: RelativePath) -> [UInt8] {
-        LedgerKeys.hash(path.bytes) + LedgerKeys.hash(path.bytes.reversed()) + [0]
+        LedgerKeys.hashed(LedgerKeys.hash(path.bytes[...]), LedgerKeys.hash(path.bytes.reversed()[...])) + [0]
     }
 
     /// Writes a ledger of an older version with one drop.

@@ -21,6 +21,7 @@ final class Environment: @unchecked Sendable {
     /// The tables, in the order of the names passed to `init`.
     let tables: [Table]
     private let writer = Atomic<UInt>(0)
+    private let spareReads = SpareReads()
     private let mapped: MappedPages
 
     /// Bytes of hole after the last page in use: see `keepFileAhead`.
@@ -70,7 +71,7 @@ final class Environment: @unchecked Sendable {
         do throws(LMDBError) {
             return try readOnce(body)
         } catch {
-            // Only mdb_txn_begin answers MDB_PANIC, so `body` has not run.
+            // Only mdb_txn_begin and mdb_txn_renew answer MDB_PANIC, so `body` has not run.
             guard error.code == MDBCode.panic else { throw error }
         }
         try leavePanic()
@@ -82,9 +83,17 @@ final class Environment: @unchecked Sendable {
     ) throws(LMDBError) -> Result {
         pthread_rwlock_rdlock(gate)
         defer { pthread_rwlock_unlock(gate) }
-        let transaction = reading(try begin(flags: UInt32(MDB_RDONLY)))
-        defer { mdb_txn_abort(transaction.handle) }
+        let transaction = reading(try beginRead())
+        defer { spareReads.end(transaction.handle) }
         return try body(transaction)
+    }
+
+    private func beginRead() throws(LMDBError) -> OpaquePointer {
+        guard let handle = spareReads.take() else { return try begin(flags: UInt32(MDB_RDONLY)) }
+        let code = mdb_txn_renew(handle)
+        if code != MDB_SUCCESS { mdb_txn_abort(handle) }
+        try LMDBError.check(code, "mdb_txn_renew", path)
+        return handle
     }
 
     /// Runs `body` in the write transaction. On return, the changes are on the disk; an error rolls them all back.
@@ -130,6 +139,7 @@ final class Environment: @unchecked Sendable {
         if overflow { throw LMDBError(code: ENOMEM, operation: "mdb_env_set_mapsize", context: path) }
         do throws(LMDBError) {
             let handle = try opened()
+            spareReads.free()
             mapped.addresses = nil
             try LMDBError.check(mdb_env_set_mapsize(handle, doubled), "mdb_env_set_mapsize", path)
             mapSize = doubled
@@ -315,6 +325,7 @@ final class Environment: @unchecked Sendable {
     }
 
     private func closeHandle() {
+        spareReads.free()
         mapped.addresses = nil
         if let handle { mdb_env_close(handle) }
         handle = nil

@@ -9,6 +9,8 @@ import NIOCore
 struct SectionParser {
     /// The most bytes for the preamble and the part's header fields.
     private static let longestHead = 16 * 1024
+    /// How many bytes to search for the end of the head at a time. Most heads are shorter, and a search copies the bytes.
+    private static let headStep = 1024
     /// The most bytes accepted behind the final boundary.
     private static let longestEpilogue = 1024
 
@@ -82,7 +84,8 @@ struct SectionParser {
         if head.writerIndex == 0 { head.writeBytes([13, 10]) }
         let before = head.readableBytes
         let room = Self.longestHead - before
-        guard let piece = chunk.getSlice(at: chunk.readerIndex, length: min(room, chunk.readableBytes)), room > 0 else {
+        let length = min(room, Self.headStep, chunk.readableBytes)
+        guard let piece = chunk.getSlice(at: chunk.readerIndex, length: length), room > 0 else {
             throw Refusal(
                 status: .init(code: 431, reasonPhrase: "Request Header Fields Too Large"),
                 message: "The part's header fields are too long.")
@@ -96,10 +99,10 @@ struct SectionParser {
             state = .head(head)
             return
         }
-        try check(fields: String(decoding: bytes[line.upperBound..<end.upperBound], as: UTF8.self))
+        try check(fields: Array(bytes[line.upperBound..<end.upperBound]))
         let used = bytes.distance(from: bytes.startIndex, to: end.upperBound) - before
         chunk.moveReaderIndex(forwardBy: used)
-        state = length.map { $0 == 0 ? .end(ByteBuffer()) : .payload(missing: $0) } ?? .search(held: ByteBuffer())
+        state = self.length.map { $0 == 0 ? .end(ByteBuffer()) : .payload(missing: $0) } ?? .search(held: ByteBuffer())
     }
 
     // MARK: Payload
@@ -120,13 +123,23 @@ struct SectionParser {
     }
 
     /// Checks the part's header fields. `fields` begins behind the boundary and ends with the empty line.
-    private func check(fields: String) throws(Refusal) {
-        let lines = fields.split(separator: "\r\n", omittingEmptySubsequences: false)
-        guard let rest = lines.first, rest.allSatisfy({ $0 == " " || $0 == "\t" }) else {
+    private func check(fields: [UInt8]) throws(Refusal) {
+        var lines: [ArraySlice<UInt8>] = []
+        var rest = fields[...]
+        while let end = rest.firstRange(of: [13, 10]) {
+            lines.append(rest[..<end.lowerBound])
+            rest = rest[end.upperBound...]
+        }
+        guard let first = lines.first, first.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else {
             throw .badRequest("The first boundary is malformed, or the body has no part.")
         }
-        let dispositions = lines.filter { $0.lowercased().hasPrefix("content-disposition:") }
-        guard dispositions.count == 1, let parameters = HeaderParameters(dispositions[0].dropFirst(20)),
+        let title = "content-disposition:"
+        let dispositions = lines.filter {
+            String(decoding: $0.prefix(title.utf8.count), as: UTF8.self).lowercased() == title
+        }
+        guard dispositions.count == 1,
+            let parameters = HeaderParameters(
+                String(decoding: dispositions[0].dropFirst(title.utf8.count), as: UTF8.self)),
             parameters.value == "form-data", parameters["name"] == name
         else {
             throw .badRequest("The body must have exactly one part, named \(name).")

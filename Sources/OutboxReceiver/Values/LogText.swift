@@ -5,6 +5,10 @@ enum LogText {
     /// Returns the text in quotation marks, at most 255 characters of it. Escapes line breaks, invisible characters
     /// and direction marks as `\u{…}`.
     static func quoted(_ text: String) -> String {
+        let isPlain = text.utf8.allSatisfy { byte in
+            (0x20...0x7e).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+        }
+        if isPlain, text.utf8.count <= longest { return "\"\(text)\"" }
         var quoted = "\""
         for (index, scalar) in text.unicodeScalars.enumerated() {
             guard index < longest else {

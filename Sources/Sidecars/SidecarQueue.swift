@@ -157,7 +157,13 @@ struct SidecarQueue: Sendable {
 
     /// When the next order is due; `nil` if none waits. May be too early, never too late.
     var nextDeadline: MonotonicTime? {
-        Rank.allCases.compactMap { rank in slots[rank.rawValue].first.map { max($0, opening(of: rank)) } }.min()
+        var next: MonotonicTime?
+        for rank in Rank.allCases {
+            guard let first = slots[rank.rawValue].first else { continue }
+            let time = max(first, opening(of: rank))
+            next = min(time, next ?? time)
+        }
+        return next
     }
 
     /// From when orders of a rank may be carried out.

@@ -5,7 +5,7 @@ import UploadCore
 extension AgentCore {
     /// Queues files that wait for a content for a new hash, if the ledger has no readable upload of it.
     mutating func startOver(_ keys: [ContentKey]) {
-        for key in keys where machine.record(of: key) == nil {
+        for key in keys where !machine.holds(key) {
             let stored = stored
             let records = stored.asked { () throws(LedgerError) in
                 try stored.upload(of: key) == nil ? try stored.records(of: key) : []

@@ -44,9 +44,16 @@ struct AgentCore: Sendable {
         /// Whether every step must wait.
         var waitsWholly: Bool { steps.allSatisfy(\.waits) }
         /// What need not wait for the ledger.
-        var atOnce: [AgentStep] { steps.filter { !$0.waits }.map(\.step) }
+        var atOnce: [AgentStep] { select { !$0 } }
         /// What must wait until the writes, and those of earlier decisions that are not aside, are durable.
-        var onceDurable: [AgentStep] { steps.filter(\.waits).map(\.step) }
+        var onceDurable: [AgentStep] { select { $0 } }
+
+        private func select(_ isIncluded: (_ waits: Bool) -> Bool) -> [AgentStep] {
+            var selected: [AgentStep] = []
+            selected.reserveCapacity(steps.count)
+            for (step, waits) in steps where isIncluded(waits) { selected.append(step) }
+            return selected
+        }
 
         mutating func perform(_ step: AgentStep) { steps.append((step, false)) }
         mutating func performOnceDurable(_ step: AgentStep) { steps.append((step, true)) }
@@ -120,11 +127,11 @@ struct AgentCore: Sendable {
 
     // MARK: Events
 
-    /// Handles an event.
-    mutating func handle(_ event: AgentEvent, now: Now) -> Decision {
+    /// Handles events that arrived together, in order. They make one commit.
+    mutating func handle(_ events: [AgentEvent], now: Now) -> Decision {
         self.now = now
         decision = Decision(commit: unsaved.begin())
-        take(event)
+        for event in events { take(event) }
         startOver(sources.trouble.takeLost())
         defer { decision = .none }
         return decision

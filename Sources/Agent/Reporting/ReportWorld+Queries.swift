@@ -107,9 +107,11 @@ extension ReportWorld {
     /// The bytes that files under way have to send, as far as their sizes are known, and the number of these files.
     private var bytesLeft: (bytes: UInt64, files: Int) {
         var left: (bytes: UInt64, files: Int) = (0, 0)
-        for key in paths.machine.keys {
-            guard let size = paths.machine.record(of: key)?.plan.size,
-                let path = paths.machine.waiters(of: key).first, let view = paths.machine.view(of: key, from: path),
+        // A copy, since each question would copy the machine.
+        let machine = paths.machine
+        for key in machine.keys {
+            guard let size = machine.record(of: key)?.plan.size, let path = machine.waiters(of: key).first,
+                let view = machine.view(of: key, from: path),
                 view.state != .paused
             else { continue }
             left.bytes += size - min(size, view.acknowledgedBytes)

@@ -48,13 +48,21 @@ struct ReportWorld: Sendable {
             if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
         } else if let portrait = portraits[record.path] {
             report.describe(portrait)
-        } else if let key = record.key, paths.machine.record(of: key) == nil, let backlog = paths.machine.backlogView {
-            if record.state == .queued { context.describe(backlog, in: &report) }
-        } else if let key = record.key, let view = paths.machine.view(of: key, from: record.path) {
+        } else if let key = record.key {
+            describeUpload(of: key, record, in: &report)
+        }
+    }
+
+    private func describeUpload(of key: ContentKey, _ record: DropRecord, in report: inout FileReport) {
+        // A copy, since each question would copy the machine.
+        let machine = paths.machine
+        if let view = machine.view(of: key, from: record.path) {
             report.describe(view)
             guard view.state == .uploading else { return }
             report.bytesPerSecond = transfers.bytesPerSecond(of: key, at: now)
             report.bytesInFlight = transfers.bytesInFlight(of: key)
+        } else if record.state == .queued, !machine.holds(key), let backlog = machine.backlogView {
+            context.describe(backlog, in: &report)
         }
     }
 

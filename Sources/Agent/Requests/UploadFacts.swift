@@ -7,13 +7,15 @@ struct UploadFacts {
     /// The paths that are not in a final state.
     let active: PathMap<DropRecord>
 
-    var machine: UploadMachine { _read { yield boxedMachine.value } }
+    /// A copy of the machine. Bind it once for several questions.
+    var machine: UploadMachine { boxedMachine.value }
 
     /// Returns how the content is cut into fragments; `nil` without an upload.
     func plan(of key: ContentKey) -> FragmentPlan? { machine.record(of: key)?.plan }
 
     /// Returns the description of a content for its registration. The facts come from the content's first path.
     func description(of key: ContentKey) -> UploadDescription? {
+        let machine = machine
         guard let upload = machine.record(of: key) else { return nil }
         guard let path = machine.waiters(of: key).min(), let record = active[path] else { return nil }
         var description = UploadDescription(
@@ -27,6 +29,7 @@ struct UploadFacts {
 
     /// Returns an upload with its handle; `nil` before its registration.
     func remoteUpload(of key: ContentKey) -> RemoteUpload? {
+        let machine = machine
         guard let upload = machine.record(of: key), let handle = upload.handle else { return nil }
         let path = machine.waiters(of: key).first { active[$0]?.type != nil }
         let type = path.flatMap { active[$0]?.uploadType } ?? .other
@@ -39,7 +42,8 @@ struct UploadFacts {
 
     /// Whether fragments of the upload are being sent.
     func isSending(_ key: ContentKey) -> Bool {
-        machine.waiters(of: key).contains { machine.view(of: key, from: $0)?.state == .uploading }
+        let machine = machine
+        return machine.waiters(of: key).contains { machine.view(of: key, from: $0)?.state == .uploading }
     }
 }
 

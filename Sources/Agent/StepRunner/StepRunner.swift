@@ -140,7 +140,7 @@ final class StepRunner {
             return [.posts(.commitEnded(id: id, revision: revision, outcome))]
         case .request(let action): return request(action, core)
         case .endUpload(let key):
-            if core.machine.record(of: key) == nil { requests.forget(key) }
+            if !core.machine.holds(key) { requests.forget(key) }
             return [.releaseProduct(key)]
         case .takeAgain(let path, let key): return takeAgain(path, key, core)
         case .settle(let path): reconsider(path)

@@ -28,8 +28,10 @@ actor Uploader {
     /// The state of paths, posts and uploads.
     var core: AgentCore
     private(set) lazy var runner = StepRunner(parts, reader: reader, isEnding: { [unowned self] in hasStopped }) {
-        [weak self] news in self?.run { $0.take(news) }
+        [weak self] news in self?.receive(news)
     }
+    /// The results of work that wait for their turn.
+    private let arrived = Mutex<[StepRunner.News]>([])
     private(set) var commits = CommitOrder()
     private var alarm = Alarm()
     /// Set from any thread, so that no queue delays the end.
@@ -90,10 +92,14 @@ actor Uploader {
     ///
     /// - Returns: why a user's request was refused; `nil` if it was not.
     @discardableResult
-    func handle(_ event: AgentEvent) -> String? {
+    func handle(_ event: AgentEvent) -> String? { handle([event]) }
+
+    /// Handles events that arrived together, like one event.
+    @discardableResult
+    func handle(_ events: [AgentEvent]) -> String? {
         if isSealed { return "the agent is ending" }
-        let decision = core.handle(event, now: now)
-        if case .uploads(let events) = event, logAcknowledgements(in: events, decision) {
+        let decision = core.handle(events, now: now)
+        if events.count == 1, case .uploads(let events) = events[0], logAcknowledgements(in: events, decision) {
             commit(decision, isAside: true)
             let (ready, waiting) = commits.split(decision.onceDurable)
             perform(ready)
@@ -124,9 +130,38 @@ actor Uploader {
         reportLedgerTrouble()
     }
 
-    /// Handles the result of work that a step began.
+    /// Handles the result of work.
     func take(_ news: StepRunner.News) {
         if !isSealed { perform(runner.take(news, core)) }
+    }
+
+    /// Queues the result of work that a step began. Results that arrive while the thread is busy are handled together.
+    nonisolated func receive(_ news: StepRunner.News) {
+        let isFirst = arrived.withLock { arrived in
+            arrived.append(news)
+            return arrived.count == 1
+        }
+        if isFirst { run { $0.takeArrived() } }
+    }
+
+    private func takeArrived() {
+        let news = arrived.withLock { arrived in
+            defer { arrived = [] }
+            return arrived
+        }
+        var results = WorkResults()
+        for news in news where !isSealed {
+            let steps = runner.take(news, core)
+            if results.add(steps, from: news) { continue }
+            handle(results.take())
+            perform(steps)
+        }
+        handle(results.take())
+        reportLedgerTrouble()
+    }
+
+    private func handle(_ batches: [[AgentEvent]]) {
+        for batch in batches { handle(batch) }
     }
 
     /// Queues events of the watch. Called on the watch's thread, which blocks while the queue is full.

@@ -68,7 +68,7 @@ struct PathWorld: PathFacts {
     // MARK: Uploads
 
     var hasBacklog: Bool { machine.hasBacklog }
-    func isHeld(_ key: ContentKey) -> Bool { machine.record(of: key) != nil }
+    func isHeld(_ key: ContentKey) -> Bool { machine.holds(key) }
     func hasUpload(of key: ContentKey) -> Bool { isHeld(key) || isInBacklog(key) }
 
     func waiters(of key: ContentKey) -> [RelativePath] {

@@ -40,7 +40,7 @@ struct AgentCoreTests {
         core.posts.ownership = core.book.ownership
     }
 
-    private mutating func handle(_ event: AgentEvent) -> AgentCore.Decision { core.handle(event, now: clock.now) }
+    private mutating func handle(_ event: AgentEvent) -> AgentCore.Decision { core.handle([event], now: clock.now) }
 
     private func write(_ name: String, _ text: String = "text") throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: place.path("outbox/\(name)")))

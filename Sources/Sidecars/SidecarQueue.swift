@@ -29,6 +29,10 @@ struct SidecarQueue: Sendable {
     static let mostPerShare = 100
     static let mostPerRush = 10
     static let share = Duration.milliseconds(100)
+    /// When so many files arrive together, the first of them end within `opening`: until then, few sidecars in line are
+    /// written, as while files end.
+    static let burst = 1_000
+    static let opening = Duration.seconds(2)
 
     /// With more entries, sidecars in line are due and forgotten at once, so that memory stays bounded. Repairs and
     /// failed writes do not count.
@@ -112,6 +116,7 @@ struct SidecarQueue: Sendable {
         }
         entry.order = order
         defer { store(entry, for: subject) }
+        if isNew, entries.count == Self.burst { rushEnd = max(rushEnd, now + Self.opening) }
         // A newer order keeps the turn of an older one.
         if former != nil, entry.rank == .inTurn { return }
         switch order {
@@ -183,7 +188,7 @@ struct SidecarQueue: Sendable {
             let limit = rank == .inLine && isFull ? MonotonicTime.never : now
             guard let job = pop(rank, until: limit) else { continue }
             if rank == .inLine { useShare(now) }
-            if case .write(let sidecar) = job.order, sidecar.state.isFinal { rushEnd = now + Self.brief }
+            if case .write(let sidecar) = job.order, sidecar.state.isFinal { rushEnd = max(rushEnd, now + Self.brief) }
             return job
         }
         return nil

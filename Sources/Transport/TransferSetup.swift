@@ -6,8 +6,8 @@ import URLs
 /// Sets all options of one transfer on a new or reset easy handle.
 struct TransferSetup {
     /// Maximum size of one read from a body, in bytes. Twice the size gained nothing in measurements, half the size
-    /// cost a tenth more CPU; every running transfer holds one such buffer.
-    private static let uploadBufferLength = 256 << 10
+    /// cost a tenth more CPU.
+    private static let longestRead: UInt64 = 256 << 10
 
     let transfer: Transfer
     let configuration: CurlTransport.Configuration
@@ -36,7 +36,8 @@ struct TransferSetup {
         set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
         set(CURLOPT_TCP_NODELAY, 1)
         applyProbing()
-        set(CURLOPT_UPLOAD_BUFFERSIZE, Self.uploadBufferLength)
+        // Every running transfer allocates its buffer. libcurl raises sizes below 16 KiB.
+        set(CURLOPT_UPLOAD_BUFFERSIZE, Int(min(transfer.length, Self.longestRead)))
         set(CURLOPT_BUFFERSIZE, 16 << 10)
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: max(transfer.timeouts.connect.nanoseconds / 1_000_000, 1)))
     }

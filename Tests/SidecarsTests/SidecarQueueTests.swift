@@ -212,6 +212,16 @@ final class SidecarQueueTests {
         #expect(jobs(after: .seconds(1)).count == 100 - waiting)
     }
 
+    @Test("writes few sidecars of waiting files at the beginning of a burst, and many if none of the files ends")
+    func burst() throws {
+        for index in 0...SidecarQueue.burst { add(.seen(try numbered(index), .queued), after: .zero) }
+        var written = jobs(after: .milliseconds(100)).count
+        #expect(written == SidecarQueue.mostAtOnce)
+        for share in 3...19 { written += jobs(after: SidecarQueue.share * share).count }
+        #expect(written == SidecarQueue.mostAtOnce + 17 * SidecarQueue.mostPerRush)
+        #expect(jobs(after: .milliseconds(2100)).count == SidecarQueue.mostPerShare)
+    }
+
     @Test("progress of uploads does not wait for the files in line")
     func progressInRush() throws {
         show(.seen(path, .uploading))

@@ -15,7 +15,7 @@ enum AgentStep: Sendable {
     /// Record whether the watch defers new files.
     case deferring(Bool)
     /// Log a line.
-    case log(Logger.Level, String, [String: String])
+    indirect case log(Logger.Level, String, [String: String])
     /// Report that the ledger can't be read.
     case ledgerFailed(LedgerError)
     /// Commit nothing. This detects a damaged ledger even if nothing is written for hours.
@@ -48,13 +48,13 @@ enum AgentStep: Sendable {
     /// Write the missing sidecars of files at rest.
     case checkSidecars([RelativePath])
     /// Remove a stray.
-    case discard(StraySidecar)
+    indirect case discard(StraySidecar)
     /// Count the outcome of a path's upload.
     case count(DropOutcome)
     /// Report soon the post whose commit has this id: the commit's visible state changed.
     case reportCommit(ofPost: String)
     /// Log the end of a post's commit, and tell the post.
-    case endCommit(ofPost: String, revision: Int, CommitOutcome)
+    indirect case endCommit(ofPost: String, revision: Int, CommitOutcome)
 
     // MARK: Requests
 
@@ -76,7 +76,7 @@ enum AgentStep: Sendable {
     /// Read the `source.toml` of a directory.
     case readDescription(RelativePath)
     /// Begin to make a product.
-    case makeProduct(ProductQueue.Job)
+    indirect case makeProduct(ProductQueue.Job)
     /// Stop making a product.
     case stopMaking(id: UInt64)
     /// Remove a stored product, unless an upload needs it.
@@ -89,7 +89,7 @@ enum AgentStep: Sendable {
     // MARK: Profile pictures
 
     /// Pass an event to the portrait service.
-    case tellPortraits(PortraitMachine.Event)
+    indirect case tellPortraits(PortraitMachine.Event)
     /// Bring the reports of profile pictures in line with a decision.
     case preparePortrait(PortraitStep)
     /// Pass a decision about a profile picture to the service.
@@ -112,7 +112,7 @@ enum AgentStep: Sendable {
     /// Move or delete the `source.toml` of a confirmed post.
     case retirePost(RelativePath)
     /// Have the sidecar of a post follow its `source.toml` into a directory; `nil` if the `source.toml` was deleted.
-    case moveSidecar(RelativePath, to: RelativePath?, SourceReport?)
+    indirect case moveSidecar(RelativePath, to: RelativePath?, SourceReport?)
     /// Put back files from the holding area.
     case recoverHeldFiles
 

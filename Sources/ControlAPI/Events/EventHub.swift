@@ -46,7 +46,7 @@ package final class EventHub: Sendable {
 
     private struct State {
         var ring: EventRing
-        var files = EventPacing<FileReport>(generation: 4096)
+        var files = EventPacing<FileReport>(generation: 2048)
         /// Reports of posts are larger and fewer.
         var posts = EventPacing<SourceReport>(generation: 512)
         var readers: [UInt64: AsyncStream<Signal>.Continuation] = [:]

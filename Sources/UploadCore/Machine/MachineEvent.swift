@@ -50,7 +50,7 @@ public enum MachineEvent: Equatable, Sendable {
     case join(RelativePath, DropContent, paused: Bool)
     /// A path has a content that the server confirmed earlier, and its file is about to be changed irreversibly. The
     /// machine asks the server again; if the server lost the content, the machine sends it anew.
-    case verify(RelativePath, DropContent, RemoteObject, paused: Bool)
+    indirect case verify(RelativePath, DropContent, RemoteObject, paused: Bool)
     /// A path no longer wants its content uploaded: its file was removed, superseded or cancelled.
     case leave(RelativePath, ContentKey)
     /// A path was renamed.
@@ -81,7 +81,7 @@ public enum MachineEvent: Equatable, Sendable {
     /// The server deleted uploads.
     case removed(RequestID)
     /// A request failed for one of its uploads.
-    case failed(RequestID, ContentKey, RemoteFailure)
+    indirect case failed(RequestID, ContentKey, RemoteFailure)
     /// A request to delete uploads failed.
     case removalFailed(RequestID, RemoteFailure)
 
@@ -90,7 +90,7 @@ public enum MachineEvent: Equatable, Sendable {
     case gather(String, [ContentKey])
     /// Commit a source's revision; replaces an earlier commit of the source. `forgotten` is how often in a row the
     /// server did not know the files' ids. Above 0 the machine waits before the commit, longer each time.
-    case commit(SourceCommit, forgotten: Int)
+    indirect case commit(SourceCommit, forgotten: Int)
     /// The commit of the source with this id is no longer wanted.
     case withdrawCommit(String)
     /// The user retries a source's commit now.
@@ -112,7 +112,7 @@ public enum MachineEvent: Equatable, Sendable {
     /// A network came, went or changed.
     case networkChanged
     /// A reload changed the limits.
-    case setLimits(UploadLimits)
+    indirect case setLimits(UploadLimits)
     /// Begin no further request.
     case stop
 }
@@ -157,7 +157,7 @@ public enum MachineAction: Equatable, Sendable {
     /// Delete uploads on the server.
     case remove(RequestID, [RemoteHandle])
     /// Commit a source's revision.
-    case commit(RequestID, SourceCommit)
+    indirect case commit(RequestID, SourceCommit)
     /// A source's commit ended.
     case commitEnded(sourceID: String, revision: Int, CommitOutcome)
     /// The visible state of a source's commit changed.

@@ -20,7 +20,7 @@ package enum PathAction: Equatable, Sendable {
     /// Record that a file was renamed.
     case renamed(RelativePath, to: RelativePath)
     /// Park a file until its account signs in.
-    case park(DropRecord, account: String)
+    indirect case park(DropRecord, account: String)
     /// Record that a path left a content. Its thumbnail may be unused now.
     case releaseContent(ContentKey)
     /// Examine a file: its size and thumbnail may still be missing.
@@ -28,9 +28,9 @@ package enum PathAction: Equatable, Sendable {
     /// Record the media facts of a content.
     case learned(ContentKey, MediaFacts, isExamined: Bool)
     /// Tell the post that a file is no longer listed.
-    case postLost(DropRecord)
+    indirect case postLost(DropRecord)
     /// Tell the post that a file was renamed.
-    case postMoved(DropRecord, to: DropRecord)
+    indirect case postMoved(DropRecord, to: DropRecord)
     /// A name has been gone for longer than the grace. Tell posts before sending `PathEvent.removed`.
     case confirmRemoval(RelativePath)
     /// The ledger was lost, and its new records now include all information from sidecars.

@@ -7,7 +7,7 @@ package enum PathEvent: Sendable {
     /// A regular file settled. `objection` says why its size forbids taking the file.
     case ready(RelativePath, FileIdentity, objection: FileError?)
     /// The name belongs to something other than a regular file, such as a link or a device.
-    case odd(RelativePath, FileIdentity, FileError)
+    indirect case odd(RelativePath, FileIdentity, FileError)
     /// A file can't be read.
     case unreadable(RelativePath, FileIdentity?, FileError)
     /// A name is gone: a file, or a directory with everything below it.
@@ -35,7 +35,7 @@ package enum PathEvent: Sendable {
     /// The file was hashed, and its product is being made. The result of the hash job follows.
     case processing(RelativePath, job: UInt64, ProcessingProgress)
     /// The result of a hash job. `as` is the identity the file had when the job began.
-    case hashed(RelativePath, job: UInt64, as: FileIdentity, HashFinding)
+    indirect case hashed(RelativePath, job: UInt64, as: FileIdentity, HashFinding)
     /// A file was measured while it was hashed.
     case measured(RelativePath, FileIdentity, MediaFacts)
 
@@ -75,9 +75,9 @@ package enum HashFinding: Equatable, Sendable {
     /// The file stayed the same from the first byte to the last.
     case content(FileIdentity, MediaType, DropContent, digests: [UInt64])
     /// The file is rejected.
-    case rejected(FileIdentity, MediaType?, FileError)
+    indirect case rejected(FileIdentity, MediaType?, FileError)
     /// The file must not be uploaded as it is, and no product could be made.
-    case failed(FileIdentity, MediaType, Product, FileError)
+    indirect case failed(FileIdentity, MediaType, Product, FileError)
     /// The file changed during the hash and must settle again.
     case changed
     /// The name is gone.

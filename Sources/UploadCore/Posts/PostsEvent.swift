@@ -19,7 +19,7 @@ package enum PostsEvent: Sendable {
     /// The outbox is back, or was found at start. If the outbox is now another directory, its posts may be copies.
     case outboxBack(isSame: Bool)
     /// `source.toml` was read: the answer to `PostsAction.readDescription`.
-    case read(RelativePath, Result<SourceDescription, FileError>)
+    indirect case read(RelativePath, Result<SourceDescription, FileError>)
 
     // MARK: From the path book
 
@@ -27,11 +27,11 @@ package enum PostsEvent: Sendable {
     /// not reported yet.
     case expected(RelativePath)
     /// The path book changed the record of a file.
-    case changed(DropRecord)
+    indirect case changed(DropRecord)
     /// The path book no longer lists a file.
-    case lost(DropRecord)
+    indirect case lost(DropRecord)
     /// A file was renamed.
-    case moved(DropRecord, to: DropRecord)
+    indirect case moved(DropRecord, to: DropRecord)
     /// A name is gone for longer than the grace (`PathAction.confirmRemoval`).
     case missing(RelativePath)
 

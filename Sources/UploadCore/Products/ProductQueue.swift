@@ -67,11 +67,11 @@ package struct ProductQueue: Sendable {
 
     package enum Event: Sendable {
         /// A file was hashed. `known` is what the recipe made of its content before.
-        case hashed(Waiter, Original, Recipe, known: ProductRecord?)
+        indirect case hashed(Waiter, Original, Recipe, known: ProductRecord?)
         /// This share of a product is made, 0 to 1.
         case progressed(id: UInt64, Double)
         /// A product is stored, or the recipe made nothing (`content` is nil). `error` says why not.
-        case made(id: UInt64, DropContent?, Product.Made?, digests: [UInt64], error: String?)
+        indirect case made(id: UInt64, DropContent?, Product.Made?, digests: [UInt64], error: String?)
         /// No product can be made, and the file's own bytes must not be uploaded.
         case refused(id: UInt64, FileError)
         /// The file changed meanwhile.

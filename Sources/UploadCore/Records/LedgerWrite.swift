@@ -1,11 +1,13 @@
 /// One change of the persistent state, as plain data, independent of the storage format.
+///
+/// Changes, events and actions pass through several lists. So cases with much data are indirect: a copy is one pointer.
 public enum LedgerWrite: Equatable, Sendable {
     /// Stores the record of a path.
-    case drop(DropRecord)
+    indirect case drop(DropRecord)
     /// Deletes the record of a path.
     case forgetDrop(RelativePath)
     /// Stores an upload, without touching its fragments.
-    case upload(UploadRecord)
+    indirect case upload(UploadRecord)
     /// Stores one page of an upload's fragment states.
     case fragments(ContentKey, FragmentPage)
     /// Resets all fragments of an upload to waiting.
@@ -15,7 +17,7 @@ public enum LedgerWrite: Equatable, Sendable {
     /// Stores the keyed digests of a content's blocks of 512 KiB, in order.
     case digests(ContentKey, [UInt64])
     /// Records that a server has a content.
-    case confirmation(Confirmation)
+    indirect case confirmation(Confirmation)
     /// Deletes a confirmation.
     case forgetConfirmation(ContentKey, RemoteScope)
     /// Parks an upload of another account with its fragment states, unchanged. The present account can then upload the
@@ -28,7 +30,7 @@ public enum LedgerWrite: Equatable, Sendable {
     /// Records what a recipe made of a content.
     case product(ProductRecord)
     /// Stores the record of a source.
-    case source(SourceRecord)
+    indirect case source(SourceRecord)
     /// Deletes the record of a source, by id.
     case forgetSource(String)
     /// Records that this upload is to be deleted on the server.

@@ -98,6 +98,15 @@ struct EnvironmentTests {
         }
     }
 
+    @Test func readsThatEndedPinNoOldPages() throws {
+        for round in 0..<100 {
+            try put([1], [UInt8](repeating: UInt8(round), count: 1 << 20))
+            #expect(try value([1])?.first == UInt8(round))
+        }
+        let size = try #require(FileManager.default.attributesOfItem(atPath: directory.path("db"))[.size] as? Int)
+        #expect(size < 16 << 20)
+    }
+
     @Test func reopeningKeepsWhatWasCommitted() throws {
         try put([1], [1])
         try environment.reopen()

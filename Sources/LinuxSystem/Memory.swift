@@ -25,10 +25,8 @@ public enum Memory {
                 if byte == UInt8(ascii: " ") {
                     spaces += 1
                 } else if spaces == 2 {
-                    guard let digit = UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte ? byte & 15 : nil else {
-                        return nil
-                    }
-                    pages = pages * 10 + Int(digit)
+                    guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                    pages = pages * 10 + Int(byte - UInt8(ascii: "0"))
                 }
             }
             return spaces > 2 ? pages * Int(sysconf(Int32(_SC_PAGESIZE))) : nil

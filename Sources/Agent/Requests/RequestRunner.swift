@@ -145,8 +145,9 @@ final class RequestRunner {
 
     private func finish(_ id: RequestID, _ keys: [ContentKey], _ uploads: UploadFacts) {
         let known = keys.compactMap { uploads.remoteUpload(of: $0) }
-        let confirmed = known.filter { uploads.machine.isVerification(of: $0.key) }
-        let sent = known.filter { !uploads.machine.isVerification(of: $0.key) }
+        let machine = uploads.machine
+        let confirmed = known.filter { machine.isVerification(of: $0.key) }
+        let sent = known.filter { !machine.isVerification(of: $0.key) }
         start(id) { [remote = parts.remote] in
             var results = sent.isEmpty ? [] : await remote.finish(sent)
             if !confirmed.isEmpty { results += await remote.prove(confirmed) }

@@ -341,7 +341,8 @@ final class StepRunner {
     }
 
     private func reportUploads(_ keys: some Collection<ContentKey>, _ core: AgentCore) -> [AgentStep] {
-        let steps = reportFiles(keys.flatMap { core.machine.waiters(of: $0) }, core)
+        let machine = core.machine
+        let steps = reportFiles(keys.flatMap { machine.waiters(of: $0) }, core)
         for key in keys { requests.closeIdleFile(of: key, core.uploads) }
         return steps
     }

@@ -39,16 +39,23 @@ struct WorkResultsTests {
                 .hashed(path, identity, job: 1, .missing),
                 [.path(.hashed(path, job: 1, as: identity, .missing))]
             ), ended(3, acknowledged(3)), ended(4, .removed(4)),
-        ] as [(StepRunner.News, [AgentStep])] { #expect(results.add(steps, from: news)) }
-        #expect(describe(results.take()) == [["2 for the machine"], ["hashed", "2 for the machine"]])
-        #expect(describe(results.take()) == [])
+        ] as [(StepRunner.News, [AgentStep])] {
+            let isTaken = results.add(steps, from: news)
+            #expect(isTaken)
+        }
+        let batches = [results.take(), results.take()].map(describe)
+        #expect(batches == [[["2 for the machine"], ["hashed", "2 for the machine"]], []])
     }
 
     @Test("news of another kind, and steps that are no events, are left to the caller")
     func others() throws {
         var results = WorkResults()
-        #expect(!results.add([.catchUp], from: .catchUp))
-        #expect(!results.add([.uploads([.tick]), .catchUp], from: .requests(.ended(1, [.tick], wasSending: false))))
-        #expect(describe(results.take()) == [])
+        let areTaken = [
+            results.add([.catchUp], from: .catchUp),
+            results.add([.uploads([.tick]), .catchUp], from: .requests(.ended(1, [.tick], wasSending: false))),
+        ]
+        #expect(areTaken == [false, false])
+        let batches = results.take()
+        #expect(describe(batches) == [])
     }
 }

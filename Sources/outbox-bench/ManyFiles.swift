@@ -11,7 +11,10 @@ struct ManyFiles {
         note("\(count) files of \(size): outbox, rclone and u2c")
         return try workplace.withTestFiles { directory in
             let files = try TestFiles.make(count, of: size.bytes, in: directory)
-            return try Rivals.compare(on: files, pairs: pairs, workplace)
+            // Three contenders at most.
+            return try workplace.withKeptRooms(3 * Int64(pairs) * size.bytes * Int64(count)) {
+                try Rivals.compare(on: files, pairs: pairs, workplace)
+            }
         }
     }
 

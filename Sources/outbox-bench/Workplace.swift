@@ -5,6 +5,8 @@ final class Workplace {
     let directory: String
     let programs: Programs
     private var rooms = 0
+    /// Directories that stay until `withKeptRooms` ends; nil outside of it.
+    private var kept: [String]?
 
     init(_ options: Options) throws {
         programs = try Programs(directory: options.binDir)
@@ -25,8 +27,21 @@ final class Workplace {
     func withRoom<Result>(_ name: String, _ body: (String) throws -> Result) throws -> Result {
         let room = try room(name)
         let result = try body(room)
-        Self.remove(room)
+        if kept != nil { kept?.append(room) } else { Self.remove(room) }
         return result
+    }
+
+    /// Runs `body`, and removes the directories of its `withRoom` only afterwards, if the disk has space for them. ext4 without
+    /// a journal creates files several times slower during the minutes after many files were removed, which would slow
+    /// down all contenders but the first.
+    func withKeptRooms<Result>(_ bytes: Int64, _ body: () throws -> Result) throws -> Result {
+        guard try freeBytes() > bytes + (1 << 30) else { return try body() }
+        kept = []
+        defer {
+            for room in kept ?? [] { Self.remove(room) }
+            kept = nil
+        }
+        return try body()
     }
 
     /// Runs `body` in a new directory for test files. Always removes the directory, because test files can be created

@@ -1,4 +1,4 @@
-import UploadCore
+@testable import UploadCore
 
 // The conditions that must hold at every step of a walk.
 extension Walk {
@@ -59,6 +59,22 @@ extension Walk {
         }
     }
 
+    /// Checks that the numbers which the machine keeps for quick decisions are those of its uploads and requests.
+    private mutating func checkTables() {
+        for table in [machine.active, machine.lingering] {
+            let uploads = table.keys.compactMap { machine.uploads[$0] }
+            if uploads.count != table.count { fail("a slot of an upload that is gone") }
+            if uploads.reduce(0, { $0 + $1.slotShare }) != table.total { fail("wrong sum of the shares of slots") }
+        }
+        for key in machine.active.keys where machine.active.inFlight(of: key) != machine.uploads[key]?.inFlight.count {
+            fail("wrong number of fragments in flight")
+        }
+        for kind in RequestKind.allCases
+        where machine.requests.count(of: kind) != machine.requests.all.count(where: { $0.kind == kind }) {
+            fail("wrong number of requests of a kind")
+        }
+    }
+
     /// Checks that every wait can end: by a request or a deadline.
     mutating func checkRest() {
         let waiting = waiting.filter { !settling.contains($0.key) }
@@ -69,6 +85,7 @@ extension Walk {
             }
         }
         checkWindow()
+        checkTables()
         if allPaused || signedOut || !forgotten.isEmpty { return }
         if posts.isEmpty && waiting.allSatisfy({ $0.value.paused }) { return }
         if begun.isEmpty, machine.nextDeadline(after: now.monotonic) == nil { fail("everything waits for nothing") }

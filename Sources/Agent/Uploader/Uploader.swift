@@ -153,15 +153,14 @@ actor Uploader {
         for news in news where !isSealed {
             let steps = runner.take(news, core)
             if results.add(steps, from: news) { continue }
-            handle(results.take())
+            handleAll(of: &results)
             perform(steps)
         }
-        handle(results.take())
-        reportLedgerTrouble()
+        handleAll(of: &results)
     }
 
-    private func handle(_ batches: [[AgentEvent]]) {
-        for batch in batches { handle(batch) }
+    private func handleAll(of results: inout WorkResults) {
+        for batch in results.take() { handle(batch) }
     }
 
     /// Queues events of the watch. Called on the watch's thread, which blocks while the queue is full.

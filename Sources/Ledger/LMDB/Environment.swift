@@ -1,5 +1,6 @@
 import CLMDB
 import Glibc
+import LinuxSystem
 import Synchronization
 
 /// One LMDB file and its tables, mapped into memory.
@@ -285,6 +286,7 @@ final class Environment: @unchecked Sendable {
             return false
         }
         mapped.addresses = address.flatMap(FileMaps.readOnly)
+        if let addresses = mapped.addresses { Memory.mapByPage(addresses) }
     }
 
     private func openTables() throws(LMDBError) {

@@ -23,21 +23,8 @@ struct MappedPagesTests {
         }
     }
 
-    /// Returns how many KiB of a mapping are present (man 5 proc_pid_smaps).
     private func presentKiB(_ mapped: MappedPages) throws -> Int {
-        let start = String(UInt(bitPattern: try #require(mapped.addresses?.baseAddress)), radix: 16)
-        let file = try #require(fopen("/proc/self/smaps", "re"))
-        defer { fclose(file) }
-        var line: UnsafeMutablePointer<CChar>?
-        var size = 0
-        defer { free(line) }
-        var isMapping = false
-        while getline(&line, &size, file) > 0 {
-            let words = line.map { String(cString: $0).split(separator: " ") } ?? []
-            if words.first?.hasPrefix("\(start)-") == true { isMapping = true }
-            if isMapping, words.first == "Rss:" { return try #require(Int(words[1])) }
-        }
-        throw POSIXError(.ENOENT)
+        try #require(ProcessMaps.presentKiB(at: UInt(bitPattern: try #require(mapped.addresses?.baseAddress))))
     }
 
     @Test func aQuarterOfALargeFileMayBeMapped() {

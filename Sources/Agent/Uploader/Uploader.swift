@@ -18,7 +18,7 @@ actor Uploader {
     nonisolated var unownedExecutor: UnownedSerialExecutor { thread.asUnownedSerialExecutor() }
 
     /// How many waiting uploads the upload machine holds: enough for many batches of registrations.
-    static let window = 1024
+    static let window = 512
     /// How many files may wait for their products before the watch defers others.
     static let mostProcessed = 8192
 

@@ -27,11 +27,11 @@ struct MappedPagesTests {
         try #require(ProcessMaps.presentKiB(at: UInt(bitPattern: try #require(mapped.addresses?.baseAddress))))
     }
 
-    @Test func aQuarterOfALargeFileMayBeMapped() {
-        #expect(MappedPages.limit(fileSize: 0) == 12 << 20)
-        #expect(MappedPages.limit(fileSize: 48 << 20) == 12 << 20)
-        #expect(MappedPages.limit(fileSize: 100 << 20) == 25 << 20)
-        #expect(MappedPages.limit(fileSize: 1 << 40) == 64 << 20)
+    @Test(arguments: [
+        (0, true, 4), (0, false, 12), (16, true, 4), (48, false, 12), (100, true, 25), (1 << 20, false, 64),
+    ])
+    func aQuarterOfALargeFileMayBeMapped(fileMiB: Int, bySinglePage: Bool, limitMiB: Int) {
+        #expect(MappedPages.limit(fileSize: fileMiB << 20, bySinglePage: bySinglePage) == limitMiB << 20)
     }
 
     @Test func aRecordIsReadAgainAfterItsPagesWereUnmapped() throws {
@@ -48,7 +48,7 @@ struct MappedPagesTests {
         let bytes = Mutex(0)
         let mapped = MappedPages(interval: 1) { bytes.withLock { $0 } }
         let environment = try environment(mapped)
-        bytes.withLock { $0 = 12 << 20 }
+        bytes.withLock { $0 = MappedPages.limit(fileSize: 0) }
         _ = try value(environment)
         #expect(try presentKiB(mapped) > 0)
         bytes.withLock { $0 += 1 }

@@ -26,8 +26,10 @@ final class MappedPages: @unchecked Sendable {
     }
 
     /// Returns how many bytes of a ledger's file may be mapped. A quarter of a large file spares many of the faults of
-    /// random reading, and a small file needs none.
-    static func limit(fileSize: Int) -> Int { min(max(fileSize / 4, 12 << 20), 64 << 20) }
+    /// random reading. Of a small file, less is mapped if the kernel maps single pages: then each of them has been read.
+    static func limit(fileSize: Int, bySinglePage: Bool = Memory.canMapByPage) -> Int {
+        min(max(fileSize / 4, bySinglePage ? 4 << 20 : 12 << 20), 64 << 20)
+    }
 
     /// Records the present size of the file, in bytes.
     func fileHas(size: Int) { fileSize.store(size, ordering: .relaxed) }

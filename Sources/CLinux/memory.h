@@ -46,8 +46,7 @@ static inline void outbox_trim_heap(void) {
 #endif
 }
 
-/// man 3 dl_iterate_phdr: calls `visit` for the pages of program and libraries that are unchanged copies of their files. No
-/// library comes or goes meanwhile.
+/// The arguments of outbox_visit_code, and the size of a page.
 struct outbox_code_visit {
     uintptr_t page;
     int descriptor;
@@ -68,6 +67,8 @@ __attribute__((unused)) static int outbox_visit_pages_of(struct dl_phdr_info *in
     return 0;
 }
 
+/// man 3 dl_iterate_phdr: calls `visit` for the pages of program and libraries that are unchanged copies of their files. No
+/// library comes or goes meanwhile.
 static inline void outbox_visit_code(int descriptor, void (*visit)(int, uintptr_t, size_t)) {
     struct outbox_code_visit code = {(uintptr_t)sysconf(_SC_PAGESIZE), descriptor, visit};
     dl_iterate_phdr(outbox_visit_pages_of, &code);

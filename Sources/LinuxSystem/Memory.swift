@@ -27,7 +27,7 @@ public enum Memory {
     /// Whether the kernel can map files page by page.
     public static var canMapByPage: Bool { faults != nil }
 
-    /// Open as long as the process lives: the kernel forgets what was asked of it when it is closed.
+    /// Stays open as long as the process lives. If it were closed, the kernel would map 16 pages at a time again.
     private static let faults: FileDescriptor? = {
         let descriptor = outbox_open_faults()
         return descriptor < 0 ? nil : FileDescriptor(rawValue: descriptor)

@@ -5,7 +5,7 @@ import Synchronization
 /// The pages of the ledger's file that are mapped into memory, and their limit. Mapped pages count as this process's memory.
 ///
 /// Before Linux 6.7, the kernel maps 16 pages for each page that is read, so a second of reading at random maps a file of
-/// any size as a whole. Newer kernels map one (`Memory.mapByPage`).
+/// any size as a whole. Newer kernels can be told to map one (`Memory.mapByPage`).
 final class MappedPages: @unchecked Sendable {
     // Unchecked: `addresses` changes only with the environment's gate held for writing, and is read only with the gate
     // held at least for reading.

@@ -17,18 +17,20 @@ public struct ContentHasher {
     /// Creates a hasher for a new content.
     ///
     /// - Parameters:
+    ///   - withMD5: false if the caller computes the MD5 and passes it to ``finish(md5:)``.
     ///   - withSHA256: whether to compute SHA-256 as well. This takes a third longer on processors with SHA instructions,
     ///     and more than twice as long on others.
     ///   - parts: which digests of parts to compute as well; nil for none.
     ///   - helper: computes SHA-256 while the caller's thread computes the rest; nil if the caller's does all.
     public init(
-        secret: DigestSecret, withSHA256: Bool = false, parts: PartDigestStore.Wish? = nil, helper: SerialThread? = nil
+        secret: DigestSecret, withMD5: Bool = true, withSHA256: Bool = false, parts: PartDigestStore.Wish? = nil,
+        helper: SerialThread? = nil
     ) {
         block = BlockDigester(secret: secret)
         self.withSHA256 = withSHA256
         self.helper = helper
         wish = parts
-        md5 = HashPass(whole: true, partSize: parts?.md5 == true ? parts?.partSize : nil)
+        md5 = HashPass(whole: withMD5, partSize: parts?.md5 == true ? parts?.partSize : nil)
         let isOnePart = parts?.isOnePart == true
         let wantsParts = parts?.sha256 == true
         sha256 = HashPass(
@@ -96,9 +98,13 @@ public struct ContentHasher {
 
     /// Returns the content's key, seal, block digests, and the digests of its parts; nil without `parts`. The hasher must not be
     /// used afterwards.
-    public mutating func finish() -> (content: DropContent, digests: [UInt64], parts: [PartDigests]?) {
+    ///
+    /// - Parameter other: the content's MD5 if the hasher does not compute it.
+    public mutating func finish(
+        md5 other: [UInt8]? = nil
+    ) -> (content: DropContent, digests: [UInt64], parts: [PartDigests]?) {
         if blockFill > 0 { finishBlock() }
-        let digest = md5.whole?.finish() ?? []
+        let digest = md5.whole?.finish() ?? other ?? []
         let key = ContentKey(digest: digest) ?? ContentKey(high: 0, low: 0)
         digests.withUnsafeBytes { block.update($0) }
         let seal = ContentSeal(size: size, digest: block.finish())

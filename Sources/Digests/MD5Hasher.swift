@@ -48,6 +48,22 @@ public struct MD5Hasher {
         return digest
     }
 
+    /// Returns the digests of several inputs. Eight inputs of the same length take a fifth of the time of one after the
+    /// other.
+    public static func hash(each inputs: [UnsafeRawBufferPointer]) -> [[UInt8]] {
+        let most = Int(OUTBOX_MD5_LANES)
+        return stride(from: 0, to: inputs.count, by: most).flatMap { start in
+            let group = inputs[start..<min(start + most, inputs.count)]
+            var contexts = group.map { _ in MD5Hasher().context }
+            outbox_md5_update_each(&contexts, group.map(\.baseAddress), group.map(\.count), group.count)
+            return contexts.map { context in
+                var hasher = MD5Hasher()
+                hasher.context = context
+                return hasher.finish()
+            }
+        }
+    }
+
     /// Returns the 16 bytes of the digest of bytes in memory.
     public static func hash(_ bytes: [UInt8]) -> [UInt8] {
         var hasher = MD5Hasher()

@@ -4,7 +4,7 @@ import LinuxSystem
 import SystemPackage
 import UploadCore
 
-/// Reads a file once from start to end, and determines type, content key and digests.
+/// Reads files once from start to end, and determines type, content key and digests.
 struct FileHasher {
     let files: OutboxFiles
     let rules: IntakeRules
@@ -12,8 +12,6 @@ struct FileHasher {
     var withSHA256 = false
     var parts: PartDigestStore?
     var helper: SerialThread?
-    var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
-    var hashed: (@Sendable (UInt64) -> Void)?
     var checkpoints: HashCheckpoints?
     var stop: HashPool.Stop?
 
@@ -26,32 +24,30 @@ struct FileHasher {
 
     /// Hashes a file.
     ///
-    /// - Parameter found: the file when it had settled. Compared with the opened file: if a writer came since and
-    ///   paused, the file would stay unchanged from the first byte to the last.
-    func hash(_ path: RelativePath, foundAs found: FileIdentity) -> HashFinding {
-        do {
-            let (file, before) = try files.open(path)
-            guard found.isSameFile(as: FileIdentity(before)) else { return .changed }
-            if let objection = rules.objection(toSize: before.size) {
-                return .rejected(FileIdentity(before), nil, objection)
-            }
-            return try read(file, path, before)
+    /// - Parameter job: says how the file was when it had settled. If a writer came since and paused, the file would stay
+    ///   unchanged from the first byte to the last.
+    func hash(_ job: HashPool.Job) -> HashFinding {
+        do throws(Errno) {
+            let (file, status) = try files.open(job.path)
+            if let objection = objection(to: status, of: job) { return objection }
+            return try read(file, status, job)
         } catch {
-            return failure(error, path)
+            return failure(error, job.path)
         }
     }
 
     /// Hashes an open file.
     func hash(_ file: SharedDescriptor) -> HashFinding {
         do {
-            return try read(file, .root, try FileStatus(of: file.rawValue))
+            return try read(file, try FileStatus(of: file.rawValue), nil)
         } catch {
             return failure(error, .root)
         }
     }
 
+    /// - Parameter job: nil for an open file that no job names.
     private func read(
-        _ file: SharedDescriptor, _ path: RelativePath, _ before: FileStatus
+        _ file: SharedDescriptor, _ before: FileStatus, _ job: HashPool.Job?
     ) throws(Errno) -> HashFinding {
         let length = Int(min(UInt64(Self.bufferSize), before.size))
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
@@ -67,13 +63,9 @@ struct FileHasher {
         while true {
             let count = try file.read(into: buffer, at: offset)
             if offset == 0 {
-                let prefix = UnsafeRawBufferPointer(rebasing: buffer[..<count])
-                type = MediaSignatures.sniff(prefix) ?? .other
-                let picture = type == .other ? MediaSignatures.nameOfUnknownPicture(prefix) : nil
-                if let objection = rules.objection(toType: type, picture: picture) {
-                    return .rejected(FileIdentity(before), type, objection)
-                }
-                sniffed?(path, FileIdentity(before), type, file)
+                let (sniffed, objection) = sniff(UnsafeRawBufferPointer(rebasing: buffer[..<count]), file, before, job)
+                if let objection { return objection }
+                type = sniffed
                 // With the same ctime, nothing was written since. Sending still compares each block with its digest.
                 if let progress = checkpoint?.load(),
                     let further = ContentHasher(
@@ -81,7 +73,7 @@ struct FileHasher {
                 {
                     hasher = further
                     offset = progress.size
-                    hashed?(offset)
+                    job?.hashed?(offset)
                     continue
                 }
             }
@@ -100,15 +92,112 @@ struct FileHasher {
                 if checkpoint?.isDue == true, let progress = hasher.progress { checkpoint?.store(progress) }
                 if Self.now() - told >= Self.pause {
                     told = Self.now()
-                    hashed?(offset)
+                    job?.hashed?(offset)
                 }
             }
         }
-        let after = try FileStatus(of: file.rawValue)
-        guard FileIdentity(after) == FileIdentity(before), offset == before.size else { return .changed }
-        let (content, digests, partDigests) = hasher.finish()
+        guard offset == before.size else { return .changed }
+        return try finish(file, before, type) { hasher.finish() }
+    }
+
+    /// Returns why the opened file is not the settled one or not taken; nil if it is taken.
+    private func objection(to status: FileStatus, of job: HashPool.Job) -> HashFinding? {
+        let identity = FileIdentity(status)
+        guard job.identity.isSameFile(as: identity) else { return .changed }
+        return rules.objection(toSize: status.size).map { .rejected(identity, nil, $0) }
+    }
+
+    /// Determines the type by the first bytes of a file, and reports it to the job.
+    private func sniff(
+        _ bytes: UnsafeRawBufferPointer, _ file: SharedDescriptor, _ status: FileStatus, _ job: HashPool.Job?
+    ) -> (type: MediaType, objection: HashFinding?) {
+        let type = MediaSignatures.sniff(bytes) ?? .other
+        let picture = type == .other ? MediaSignatures.nameOfUnknownPicture(bytes) : nil
+        if let objection = rules.objection(toType: type, picture: picture) {
+            return (type, .rejected(FileIdentity(status), type, objection))
+        }
+        if let job { job.sniffed?(job.path, FileIdentity(status), type, file) }
+        return (type, nil)
+    }
+
+    /// Returns the digests of a file that was read to its end, unless it changed meanwhile.
+    private func finish(
+        _ file: SharedDescriptor, _ before: FileStatus, _ type: MediaType,
+        _ digests: () -> (content: DropContent, digests: [UInt64], parts: [PartDigests]?)
+    ) throws(Errno) -> HashFinding {
+        let identity = FileIdentity(try FileStatus(of: file.rawValue))
+        guard identity == FileIdentity(before) else { return .changed }
+        let (content, digests, partDigests) = digests()
         if let partDigests { parts?.store(partDigests, of: content.key) }
-        return .content(FileIdentity(after), type, content, digests: digests)
+        return .content(identity, type, content, digests: digests)
+    }
+
+    // MARK: Small files together
+
+    /// A small file whose bytes are in memory, and whose MD5 is missing.
+    private struct WholeFile {
+        var file: SharedDescriptor
+        var status: FileStatus
+        var type: MediaType
+        var bytes: UnsafeRawBufferPointer
+        /// Computes the rest.
+        var hasher: ContentHasher
+    }
+
+    private enum Reading {
+        case whole(WholeFile)
+        case ended(HashFinding)
+    }
+
+    /// Hashes files of at most ``bufferSize`` bytes together, because several MD5s at once take little longer than one.
+    ///
+    /// - Returns: the findings in the order of the jobs.
+    func hash(each jobs: [HashPool.Job]) -> [HashFinding] {
+        guard jobs.count > 1 else { return jobs.map(hash) }
+        let memory = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: jobs.reduce(0) { $0 + Int(clamping: $1.identity.size) }, alignment: 64)
+        defer { memory.deallocate() }
+        var rest = memory[...]
+        let readings = jobs.map { job in
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(Int(clamping: job.identity.size)))
+            rest = rest.dropFirst(bytes.count)
+            do throws(Errno) {
+                return try readWhole(job, into: bytes)
+            } catch {
+                return .ended(failure(error, job.path))
+            }
+        }
+        let wholes = readings.compactMap { if case .whole(let whole) = $0 { whole.bytes } else { nil } }
+        var md5s = MD5Hasher.hash(each: wholes)[...]
+        return zip(jobs, readings).map { job, reading in
+            switch reading {
+            case .ended(let finding): return finding
+            case .whole(var whole):
+                let md5 = md5s.popFirst()
+                do throws(Errno) {
+                    return try finish(whole.file, whole.status, whole.type) { whole.hasher.finish(md5: md5) }
+                } catch {
+                    return failure(error, job.path)
+                }
+            }
+        }
+    }
+
+    private func readWhole(
+        _ job: HashPool.Job, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Errno) -> Reading {
+        let (file, status) = try files.open(job.path)
+        if let objection = objection(to: status, of: job) { return .ended(objection) }
+        guard status.size == buffer.count, try file.read(into: buffer, at: 0) == buffer.count else {
+            return .ended(.changed)
+        }
+        let bytes = UnsafeRawBufferPointer(buffer)
+        let (type, objection) = sniff(bytes, file, status, job)
+        if let objection { return .ended(objection) }
+        var hasher = ContentHasher(
+            secret: secret, withMD5: false, withSHA256: withSHA256, parts: parts?.wish(forSize: status.size))
+        hasher.update(bytes)
+        return .whole(WholeFile(file: file, status: status, type: type, bytes: bytes, hasher: hasher))
     }
 
     private static func now() -> MonotonicTime { MonotonicTime(nanoseconds: bootTimeNanoseconds()) }

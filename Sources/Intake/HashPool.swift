@@ -6,7 +6,8 @@ package import UploadCore
 
 /// Hashes files on its own threads, one per processor.
 ///
-/// If there is more than one thread, large files share one, so that a picture does not wait behind an hour of video.
+/// If there is more than one thread, large files share one, so that a picture does not wait behind an hour of video. A
+/// thread takes several waiting small files together.
 package final class HashPool: Sendable {
     package struct Job: Sendable {
         var path: RelativePath
@@ -34,17 +35,18 @@ package final class HashPool: Sendable {
     /// Files with more bytes are large. Hashing 64 MiB takes about 0.1 s.
     static let largeSize: UInt64 = 64 << 20
 
-    private let files: OutboxFiles
-    private let rules: IntakeRules
-    private let secret: DigestSecret
-    private let checkpoints: HashCheckpoints?
+    /// Files with at most as many bytes fit into one read.
+    static let smallSize = UInt64(FileHasher.bufferSize)
+    /// The largest number of small files that a thread takes together.
+    static let mostTogether = 8
+
     private let isStopped = Stop()
-    private let withSHA256: Bool
-    private let parts: PartDigestStore?
+    private let hasher: FileHasher
+    /// Hashes large files, with a thread that computes SHA-256 beside the rest if it is wanted.
+    private let largeHasher: FileHasher
+    private let waiting = WaitingJobs()
     private let small: SerialThreads
     private let large: SerialThreads
-    /// Computes SHA-256 of large files beside the rest; nil if none is wanted, or only one thread is.
-    private let helper: SerialThread?
 
     /// Whether the agent is ending.
     final class Stop: Sendable {
@@ -64,44 +66,47 @@ package final class HashPool: Sendable {
         files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil,
         withSHA256: Bool = false, parts: PartDigestStore? = nil
     ) {
-        self.checkpoints = checkpoints
-        self.files = files
-        self.rules = rules
-        self.secret = secret
-        self.withSHA256 = withSHA256
-        self.parts = parts
+        hasher = FileHasher(
+            files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, checkpoints: checkpoints,
+            stop: isStopped)
         small = SerialThreads(name: "hash", count: max(1, threads - 1))
         large = threads > 1 ? SerialThreads(name: "hash-large", count: 1) : small
+        var largeHasher = hasher
         let needsHelper = threads > 1 && (withSHA256 || parts?.sha256 == true)
-        helper = needsHelper ? SerialThread(name: "hash-sha256") : nil
+        if needsHelper { largeHasher.helper = SerialThread(name: "hash-sha256") }
+        self.largeHasher = largeHasher
     }
 
     /// Queues a file.
     package func add(_ job: Job) {
-        let isLarge = job.identity.size > Self.largeSize
-        let lane = isLarge ? large : small
-        lane.run { [helper = isLarge ? helper : nil, files, rules, secret, withSHA256, parts, checkpoints, isStopped] in
+        let size = job.identity.size
+        if size <= Self.smallSize {
+            waiting.add(job)
+            return small.run { [hasher, waiting, isStopped] in
+                let jobs = waiting.take(atMost: Self.mostTogether)
+                if isStopped.isSet { return }
+                for (job, finding) in zip(jobs, hasher.hash(each: jobs)) { job.done(finding) }
+            }
+        }
+        let (lane, hasher) = lane(for: size)
+        lane.run { [isStopped] in
             if isStopped.isSet { return }
-            let hasher = FileHasher(
-                files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, helper: helper,
-                sniffed: job.sniffed, hashed: job.hashed, checkpoints: checkpoints, stop: isStopped)
-            job.done(hasher.hash(job.path, foundAs: job.identity))
+            job.done(hasher.hash(job))
         }
     }
 
     /// Hashes an open file. Returns `changed` if the agent ends meanwhile.
     package func hash(_ file: SharedDescriptor) async -> HashFinding {
-        let size = (try? FileStatus(of: file.rawValue).size) ?? 0
+        let (lane, hasher) = lane(for: (try? FileStatus(of: file.rawValue).size) ?? 0)
         return await withCheckedContinuation { continuation in
-            let isLarge = size > Self.largeSize
-            let lane = isLarge ? large : small
-            lane.run { [helper = isLarge ? helper : nil, files, rules, secret, withSHA256, parts, isStopped] in
-                let hasher = FileHasher(
-                    files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, helper: helper,
-                    stop: isStopped)
+            lane.run { [isStopped] in
                 continuation.resume(returning: isStopped.isSet ? .changed : hasher.hash(file))
             }
         }
+    }
+
+    private func lane(for size: UInt64) -> (SerialThreads, FileHasher) {
+        size > Self.largeSize ? (large, largeHasher) : (small, hasher)
     }
 
     /// Makes the threads store a last checkpoint and stop reading.
@@ -111,6 +116,22 @@ package final class HashPool: Sendable {
     package func finish() async {
         await small.finish()
         await large.finish()
+    }
+}
+
+/// Small files that no thread has taken yet, oldest first.
+private final class WaitingJobs: Sendable {
+    private let jobs = Mutex<[HashPool.Job]>([])
+
+    func add(_ job: HashPool.Job) { jobs.withLock { $0.append(job) } }
+
+    /// Removes and returns the oldest jobs.
+    func take(atMost most: Int) -> [HashPool.Job] {
+        jobs.withLock { jobs in
+            let taken = Array(jobs.prefix(most))
+            jobs.removeFirst(taken.count)
+            return taken
+        }
     }
 }
 

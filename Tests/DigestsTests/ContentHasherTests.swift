@@ -27,6 +27,22 @@ struct ContentHasherTests {
         #expect(try hash([Array(text.utf8)]).content.key.description == key)
     }
 
+    @Test("computes the same MD5s of several inputs together as one after the other", arguments: 1...17)
+    func together(count: Int) {
+        let lengths = [64, 4_096, 0, 65_536, 63]
+        let inputs = (0..<count).map { index in pattern(lengths[index % lengths.count] + index * 977) }
+        let joined: [UInt8] = inputs.flatMap(\.self)
+        let digests = joined.withUnsafeBytes { bytes in
+            var rest = bytes[...]
+            let pieces = inputs.map { input in
+                defer { rest = rest.dropFirst(input.count) }
+                return UnsafeRawBufferPointer(rebasing: rest.prefix(input.count))
+            }
+            return MD5Hasher.hash(each: pieces)
+        }
+        #expect(digests == inputs.map(MD5Hasher.hash))
+    }
+
     @Test("gives the same digests for pieces of any size", arguments: [1021, 65_536, 524_287, 524_289, 2_000_000])
     func cuts(step: Int) throws {
         let bytes = pattern(3 * BlockDigester.blockSize + 17)

@@ -37,6 +37,23 @@ struct FileHasherTests {
         #expect(identity == FileIdentity(try FileStatus(path: place.path("a"))))
     }
 
+    @Test("finds the same in several small files together as in each alone")
+    func together() throws {
+        try write("empty", [])
+        for number in 0..<9 {
+            try write("\(number)", [0xFF, 0xD8, 0xFF, 0xE0] + content(UInt8(number), number * 7_321))
+        }
+        try write("text", Array("hello".utf8))
+        try write("grown", content(1, 300))
+        let names = ["0", "empty", "1", "2", "text", "3", "none", "4", "5", "grown", "6", "7", "8"]
+        let jobs = try names.map { job(try #require(RelativePath($0))) }
+        try write("grown", content(1, 400))
+        let hasher = hasher(mediaOnly: true)
+        let findings = hasher.hash(each: jobs)
+        #expect(findings.map { "\($0)" } == jobs.map { "\(hasher.hash($0))" })
+        #expect(findings.filter { if case .content = $0 { true } else { false } }.count == 9)
+    }
+
     @Test("rejects files that the rules object to")
     func rejected() throws {
         try write("empty", [])
@@ -76,7 +93,7 @@ struct FileHasherTests {
         let found = FileIdentity(try FileStatus(path: place.path("a")))
         try write("a", content(2, 900))
         let path = try #require(RelativePath("a"))
-        guard case .changed = hasher().hash(path, foundAs: found) else {
+        guard case .changed = hasher().hash(HashPool.Job(path: path, identity: found) { _ in }) else {
             Issue.record("it was taken")
             return
         }
@@ -88,7 +105,7 @@ struct FileHasherTests {
         let found = FileIdentity(try FileStatus(path: place.path("a")))
         chmod(place.path("a"), 0o640)
         let path = try #require(RelativePath("a"))
-        guard case .content = hasher().hash(path, foundAs: found) else {
+        guard case .content = hasher().hash(HashPool.Job(path: path, identity: found) { _ in }) else {
             Issue.record("it was not taken")
             return
         }
@@ -125,9 +142,14 @@ struct FileHasherTests {
     }
 
     private func hash(_ path: RelativePath, mediaOnly: Bool = false) -> HashFinding {
+        hasher(mediaOnly: mediaOnly).hash(job(path))
+    }
+
+    /// A job for the file as it is now.
+    private func job(_ path: RelativePath) -> HashPool.Job {
         let status = try? OutboxFiles(root: place.path).status(of: path)
         let nothing = FileIdentity(device: 0, inode: 0, size: 0, modified: 0, changed: 0, born: 0)
-        return hasher(mediaOnly: mediaOnly).hash(path, foundAs: status.map(FileIdentity.init) ?? nothing)
+        return HashPool.Job(path: path, identity: status.map(FileIdentity.init) ?? nothing) { _ in }
     }
 
     private func code(of result: HashFinding) -> String? {
@@ -146,17 +168,18 @@ struct FileHasherTests {
 
 @Suite("Hash pool")
 struct HashPoolTests {
-    @Test("hashes every file, including large ones", arguments: [1, 2, 4])
+    @Test("hashes every file, whatever its size", arguments: [1, 2, 4])
     func all(threads: Int) async throws {
         let place = try TemporaryDirectory()
         let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
         let rules = IntakeRules(mediaOnly: false, maxFileSize: .max, ignore: [], moveTo: nil)
         let pool = HashPool(files: OutboxFiles(root: place.path), rules: rules, secret: secret, threads: threads)
         let (results, sink) = AsyncStream.makeStream(of: Bool.self)
-        for number in 0..<20 {
+        for number in 0..<40 {
             try Data(content(UInt8(number))).write(to: URL(fileURLWithPath: place.path("\(number)")))
             let path = try #require(RelativePath("\(number)"))
-            if number % 10 == 0 { truncate(place.path("\(number)"), Int(HashPool.largeSize) + 1) }
+            if number % 20 == 0 { truncate(place.path("\(number)"), Int(HashPool.largeSize) + 1) }
+            if number % 20 == 1 { truncate(place.path("\(number)"), Int(HashPool.smallSize) + 1) }
             pool.add(
                 .init(path: path, identity: FileIdentity(try FileStatus(path: place.path("\(number)")))) { result in
                     let isContent = if case .content = result { true } else { false }
@@ -164,7 +187,7 @@ struct HashPoolTests {
                 })
         }
         var hashed = 0
-        for await isContent in results.prefix(20) where isContent { hashed += 1 }
-        #expect(hashed == 20)
+        for await isContent in results.prefix(40) where isContent { hashed += 1 }
+        #expect(hashed == 40)
     }
 }

@@ -23,17 +23,20 @@ struct HashCheckpointTests {
     }
 
     private func hasher(
-        stop: HashPool.Stop? = nil, secret: DigestSecret? = nil, hashed: (@Sendable (UInt64) -> Void)? = nil
+        stop: HashPool.Stop? = nil, secret: DigestSecret? = nil
     ) -> FileHasher {
         let rules = IntakeRules(mediaOnly: true, maxFileSize: 1 << 40, ignore: [], moveTo: nil)
         return FileHasher(
-            files: OutboxFiles(root: place.path), rules: rules, secret: secret ?? self.secret, hashed: hashed,
+            files: OutboxFiles(root: place.path), rules: rules, secret: secret ?? self.secret,
             checkpoints: HashCheckpoints(directory: directory, leastSize: 1 << 20, interval: .zero), stop: stop)
     }
 
-    private func hash(_ hasher: FileHasher) throws -> HashFinding {
+    private func hash(
+        _ hasher: FileHasher, hashed: (@Sendable (UInt64) -> Void)? = nil
+    ) throws -> HashFinding {
         let path = try #require(RelativePath("a.mp4"))
-        return hasher.hash(path, foundAs: FileIdentity(try FileStatus(path: place.path("a.mp4"))))
+        let identity = FileIdentity(try FileStatus(path: place.path("a.mp4")))
+        return hasher.hash(HashPool.Job(path: path, identity: identity, hashed: hashed) { _ in })
     }
 
     private func content(_ result: HashFinding) throws -> (DropContent, [UInt64]) {
@@ -47,7 +50,7 @@ struct HashCheckpointTests {
     private func begin(_ secret: DigestSecret? = nil) throws -> (from: UInt64?, content: DropContent, digests: [UInt64])
     {
         let first = Mutex<UInt64?>(nil)
-        let result = try hash(hasher(secret: secret) { bytes in first.withLock { $0 = $0 ?? bytes } })
+        let result = try hash(hasher(secret: secret)) { bytes in first.withLock { $0 = $0 ?? bytes } }
         let (found, digests) = try content(result)
         return (first.withLock(\.self), found, digests)
     }

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 /// Groups work that costs less per batch than per item. Items added while a batch runs make up the next batch.
@@ -27,6 +28,8 @@ final class Batches<Item: Sendable>: Sendable {
         }
         if isIdle {
             Task(executorPreference: thread) {
+                // Lets threads that are about to add items do so first.
+                sched_yield()
                 while let items = self.next() {
                     body(items)
                     self.finished()
@@ -45,6 +48,11 @@ final class Batches<Item: Sendable>: Sendable {
             }
             if isDone { continuation.resume() }
         }
+    }
+
+    /// Waits until all items so far are processed.
+    func waitForAll() async {
+        await wait(for: state.withLock { $0.items.isEmpty ? $0.number - 1 : $0.number })
     }
 
     /// Returns the next batch. Returns nil and marks the queue as idle if no items are waiting.

@@ -15,6 +15,19 @@ struct RunningMD5: Sendable {
         MD5_Update(&context, bytes.baseAddress, bytes.count)
     }
 
+    /// Adds each input to its hash, none of which is within a block of 64 bytes. Eight at once take a fifth of the time of
+    /// one after the other.
+    static func update(_ hashes: inout [RunningMD5], with inputs: [UnsafeRawBufferPointer]) {
+        let most = Int(OUTBOX_MD5_LANES)
+        for start in stride(from: 0, to: inputs.count, by: most) {
+            let group = start..<min(start + most, inputs.count)
+            var contexts = hashes[group].map(\.context)
+            outbox_md5_update_each(
+                &contexts, inputs[group].map(\.baseAddress), inputs[group].map(\.count), group.count)
+            for (index, context) in zip(group, contexts) { hashes[index].context = context }
+        }
+    }
+
     /// Returns the digest of the bytes so far.
     func digest() -> Hex128 {
         var context = context

@@ -18,6 +18,16 @@ struct RunningDigest: Sendable {
         sha256?.update(bytes)
     }
 
+    /// Adds the first bytes of several contents, each to its digest.
+    static func begin(_ digests: inout [RunningDigest], with contents: [UnsafeRawBufferPointer]) {
+        var md5s = digests.map(\.md5)
+        RunningMD5.update(&md5s, with: contents)
+        for index in digests.indices {
+            digests[index].md5 = md5s[index]
+            digests[index].sha256?.update(contents[index])
+        }
+    }
+
     func finalize() -> Result {
         Result(md5: md5.digest(), sha256: sha256.map { Hex256(digest: $0.digest()) })
     }

@@ -5,7 +5,29 @@ import SystemPackage
 extension Store {
     /// Takes the next step for an upload: digests blocks, or assembles the complete file.
     func advance(_ upload: Upload) {
-        take(upload.nextStep(at: now()), of: upload, on: .caller)
+        let step = upload.nextStep(at: now())
+        if upload.plan.blockCount == 1, case .digest(let block) = step, let bytes = block.bytes {
+            smallFiles.add(SmallFile(upload: upload, block: block, bytes: bytes)) { self.digest(each: $0) }
+        } else {
+            take(step, of: upload, on: .caller)
+        }
+    }
+
+    /// A content of one block that is in memory and lacks its digests.
+    struct SmallFile {
+        let upload: Upload
+        var block: Upload.Digesting
+        let bytes: BlockBuffer
+    }
+
+    /// Digests small files together, which takes less time than one after the other.
+    private func digest(each files: [SmallFile]) {
+        var digests = files.map(\.block.digest)
+        RunningDigest.begin(&digests, with: files.map(\.bytes.bytes))
+        for (var file, digest) in zip(files, digests) {
+            file.block.digest = digest
+            take(file.upload.finished(file.block, at: now()), of: file.upload, on: .digestThread)
+        }
     }
 
     private enum Place { case caller, digestThread }

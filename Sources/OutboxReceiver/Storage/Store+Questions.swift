@@ -24,9 +24,10 @@ extension Store {
         }
     }
 
-    /// Waits for the batches that currently finish uploads with these ids.
+    /// Waits for the batches that currently digest and finish uploads with these ids.
     func waitForFinishing(_ ids: [Hex128]) async {
         let uploads = withBooks { books in ids.compactMap { books.catalog.uploads[$0] } }
+        await smallFiles.waitForAll()
         if let last = uploads.compactMap(\.batch).max() { await finishing.wait(for: last) }
     }
 

@@ -69,6 +69,8 @@ final class Store: Sendable {
     /// 16 MiB of memory for blocks.
     let blocks = BlockBuffers(limit: 32)
 
+    /// Small files that lack their digests.
+    let smallFiles = Batches<SmallFile>()
     /// Uploads that await confirmation; nil stands for a caller that waits for the disk.
     let finishing = Batches<Upload?>()
     /// Confirmed contents that another user may also have.

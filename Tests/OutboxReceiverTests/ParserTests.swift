@@ -100,22 +100,24 @@ import Testing
     private static let body =
         Array("preamble\r\n".utf8) + Array(TestServer.multipart(Data(payload))) + Array("epilogue".utf8)
 
-    /// Feeds the body to the parser in pieces of random size. Returns the payload; nil if the parser refuses the body.
     private static func parse(_ body: [UInt8], length: Int, _ fuzz: inout Fuzz) -> [UInt8]? {
+        parse(body, lengths: [length], &fuzz)?[0]
+    }
+
+    /// Feeds the body to the parser in pieces of random size. Returns the payloads; nil if the parser refuses the body.
+    private static func parse(_ body: [UInt8], lengths: [Int], _ fuzz: inout Fuzz) -> [[UInt8]]? {
         let type = "multipart/form-data; boundary=\"\(TestServer.boundary)\""
         do {
-            var parser = try SectionParser(contentType: type, name: "sectionFile", length: length)
-            var payload: [UInt8] = []
+            var parser = try SectionParser(contentType: type, name: "sectionFile", lengths: lengths)
+            var payloads = lengths.map { _ in [UInt8]() }
             var rest = body[...]
             while !rest.isEmpty {
                 let piece = rest.prefix(Int.random(in: 1...400, using: &fuzz))
                 rest = rest.dropFirst(piece.count)
-                if let bytes = try parser.payload(in: ByteBuffer(bytes: piece)) {
-                    payload += Array(bytes.readableBytesView)
-                }
+                try parser.parse(ByteBuffer(bytes: piece)) { payloads[$0] += Array($1.readableBytesView) }
             }
             try parser.finish()
-            return payload
+            return payloads
         } catch {
             return nil
         }
@@ -140,9 +142,28 @@ import Testing
         #expect(accepted > 0, "seed \(seed)")
     }
 
+    /// Every part that the parser accepts has its announced length and ends at a boundary, however damaged the body is.
+    @Test func damagedPartsAreReadRightOrRefused() {
+        var fuzz = Fuzz()
+        let seed = fuzz.seed
+        var accepted = 0
+        let whole = TestServer.multipart([Data(Self.payload.prefix(100)), Data(Self.payload.dropFirst(100))])
+        let end = Array("\r\n--\(TestServer.boundary)".utf8)
+        for run in 0..<Fuzz.runs {
+            let body = fuzz.mutated(
+                Array(whole),
+                tokens: ["\r\n", "--", "\r\n--\(TestServer.boundary)", "--\(TestServer.boundary)--", "\0"])
+            guard let parts = Self.parse(body, lengths: [100, 200], &fuzz) else { continue }
+            accepted += 1
+            #expect(parts.map(\.count) == [100, 200], "run \(run), seed \(seed)")
+            for part in parts { #expect(body.firstRange(of: part + end) != nil, "run \(run), seed \(seed)") }
+        }
+        #expect(accepted > 0, "seed \(seed)")
+    }
+
     @Test func aGigabyteOfPartHeaderIsRefusedEarly() throws {
         var parser = try SectionParser(
-            contentType: "multipart/form-data; boundary=b", name: "sectionFile", length: 10)
+            contentType: "multipart/form-data; boundary=b", name: "sectionFile", lengths: [10])
         _ = try parser.payload(in: ByteBuffer(string: "--b\r\n"))
         var taken = 0
         #expect(throws: Refusal.self) {
@@ -178,7 +199,7 @@ import Testing
                 #expect((1...70).contains(boundary.utf8.count), "run \(run), seed \(seed)")
                 #expect(boundary.utf8.allSatisfy { (0x20...0x7e).contains($0) }, "run \(run), seed \(seed)")
             }
-            _ = FileBlock(field: field)
+            _ = FileBlock.list(field)
             _ = MediaType(field)
         }
     }

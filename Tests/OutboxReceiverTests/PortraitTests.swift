@@ -136,7 +136,7 @@ import Testing
     func aPartOfUnknownLengthEndsAtTheBoundary(pieceSize: Int) throws {
         let payload = Data("\r\n--test-boundar\r\r\n-".utf8) + TestServer.content(200) + Data("\r\n--test".utf8)
         var body = ByteBuffer(bytes: TestServer.multipart(payload, name: "portrait"))
-        var parser = try SectionParser(contentType: Self.headers["Content-Type"], name: "portrait", length: nil)
+        var parser = try SectionParser(contentType: Self.headers["Content-Type"], name: "portrait", lengths: nil)
         var found = Data()
         while let piece = body.readSlice(length: min(pieceSize, body.readableBytes)), piece.readableBytes > 0 {
             if let bytes = try parser.payload(in: piece) { found += bytes.readableBytesView }
@@ -148,7 +148,7 @@ import Testing
     @Test(arguments: ["\r\n", "", "--\r\n--test-boundary"])
     func aPartOfUnknownLengthMustBeTheLast(end: String) throws {
         let body = ByteBuffer(bytes: TestServer.multipart(Self.picture, name: "portrait", end: end) + Data(count: 2000))
-        var parser = try SectionParser(contentType: Self.headers["Content-Type"], name: "portrait", length: nil)
+        var parser = try SectionParser(contentType: Self.headers["Content-Type"], name: "portrait", lengths: nil)
         #expect(throws: Refusal.self) {
             _ = try parser.payload(in: body)
             try parser.finish()

@@ -138,6 +138,18 @@ final class TestServer: Sendable {
             token: token)
     }
 
+    /// Sends several files of one block each in one request.
+    func sendTogether(_ files: [(id: String, content: Data)]) throws -> HTTPConnection.Reply {
+        let connection = try connection()
+        let blocks = files.map {
+            ["id": $0.id, "totalSize": $0.content.count, "blockTotal": 1, "blockNo": 1] as [String: Any]
+        }
+        try connection.send(
+            "POST", "/fileSection/upload.do", try uploadHeaders(blocks: blocks),
+            body: Self.multipart(files.map(\.content)))
+        return try connection.reply()
+    }
+
     func sendBody(_ body: Data, block: [String: Any], token: String? = nil) throws -> HTTPConnection.Reply {
         let connection = try connection()
         try connection.send("POST", "/fileSection/upload.do", try uploadHeaders(block, token), body: body)
@@ -145,7 +157,11 @@ final class TestServer: Sendable {
     }
 
     func uploadHeaders(_ block: [String: Any], _ token: String? = nil) throws -> [String: String] {
-        let json = try JSONSerialization.data(withJSONObject: [block])
+        try uploadHeaders(blocks: [block], token)
+    }
+
+    func uploadHeaders(blocks: [[String: Any]], _ token: String? = nil) throws -> [String: String] {
+        let json = try JSONSerialization.data(withJSONObject: blocks)
         var headers = headers(token)
         headers["file_block"] = String(decoding: json, as: UTF8.self)
         headers["Content-Type"] = "multipart/form-data; boundary=\(Self.boundary)"
@@ -226,6 +242,13 @@ final class TestServer: Sendable {
     static func multipart(_ payload: Data, name: String = "sectionFile", end: String = "--\r\n") -> Data {
         Data("--\(boundary)\r\nContent-Disposition: form-data; name=\"\(name)\"; filename=\"x-0.jpg\"\r\n\r\n".utf8)
             + payload + Data("\r\n--\(boundary)\(end)".utf8)
+    }
+
+    /// A body with several parts.
+    static func multipart(_ payloads: [Data]) -> Data {
+        let last = payloads.count - 1
+        return payloads.dropLast().reduce(Data()) { $0 + multipart($1, end: "").dropLast(boundary.utf8.count + 2) }
+            + multipart(payloads[last])
     }
 
     /// Pseudorandom bytes, different for each seed.

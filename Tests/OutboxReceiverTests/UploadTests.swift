@@ -14,6 +14,70 @@ import Testing
         }
     }
 
+    @Test func aRequestMayBringSeveralSmallFiles() async throws {
+        try await TestServer.run { server in
+            let contents = (0..<16).map { TestServer.content(20_000 + $0, seed: UInt64($0)) }
+            let files = try contents.enumerated().map { (try server.preLoad($1, name: "\($0).jpg").id, $1) }
+            #expect(try server.sendTogether(files).status == 200)
+            for (id, content) in files { #expect(try server.get(server.finishedPath(id)).body == content) }
+            #expect(server.files("uploads").isEmpty)
+            // Again, and beside a new one.
+            let new = TestServer.content(50, seed: 99)
+            let id = try server.preLoad(new, name: "new.jpg").id
+            #expect(try server.sendTogether([files[3], (id, new), files[4]]).status == 200)
+            #expect(try server.get(server.finishedPath(id)).body == new)
+        }
+    }
+
+    @Test func aPartOfTheWrongLengthEndsTheRequestAndTheFilesBeforeItStay() async throws {
+        try await TestServer.run { server in
+            let contents = (0..<3).map { TestServer.content(1000, seed: UInt64($0)) }
+            let ids = try contents.enumerated().map { try server.preLoad($1, name: "\($0).jpg").id }
+            for change in [Data(contents[1].dropLast()), contents[1] + Data([7])] {
+                let parts = [contents[0], change, contents[2]]
+                let blocks = ids.map { ["id": $0, "totalSize": 1000, "blockTotal": 1, "blockNo": 1] as [String: Any] }
+                let connection = try server.connection()
+                try connection.send(
+                    "POST", "/fileSection/upload.do", try server.uploadHeaders(blocks: blocks),
+                    body: TestServer.multipart(parts))
+                #expect(try connection.reply().status == 400)
+                #expect(try server.get(server.finishedPath(ids[0])).body == contents[0])
+                for id in ids.dropFirst() { #expect(try server.isFinish([id]).data["failFileIds"] as? String == id) }
+            }
+        }
+    }
+
+    @Test func groupsThatDoNotFitAreRefused() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(1000)
+            let file = (try server.preLoad(content).id, content)
+            #expect(try server.sendTogether([file, ("unknown", content)]).status == 404)
+            #expect(try server.sendTogether([file] + Array(repeating: file, count: 16)).status == 400)
+            let large = TestServer.content(TestServer.blockSize, seed: 2)
+            let second = (try server.preLoad(large, name: "large.jpg").id, large)
+            #expect(try server.sendTogether([file, second]).status == 413)
+            #expect(try server.isFinish([file.0]).data["failFileIds"] as? String == file.0)
+            #expect(try server.sendTogether([second]).status == 200)
+            #expect(try server.sendTogether([file]).status == 200)
+        }
+    }
+
+    @Test func aGroupWithTooFewOrTooManyPartsIsRefused() async throws {
+        try await TestServer.run { server in
+            let content = TestServer.content(1000)
+            let id = try server.preLoad(content).id
+            let block: [String: Any] = ["id": id, "totalSize": 1000, "blockTotal": 1, "blockNo": 1]
+            for (blocks, parts) in [(2, 1), (1, 2)] {
+                let connection = try server.connection()
+                try connection.send(
+                    "POST", "/fileSection/upload.do",
+                    try server.uploadHeaders(blocks: Array(repeating: block, count: blocks)),
+                    body: TestServer.multipart(Array(repeating: content, count: parts)))
+                #expect(try connection.reply().status == 400)
+            }
+        }
+    }
+
     @Test func theTimeOfTheOriginalIsKept() async throws {
         try await TestServer.run { server in
             try server.upload(TestServer.content(10))

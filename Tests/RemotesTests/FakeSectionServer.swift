@@ -140,15 +140,20 @@ final class FakeSectionServer: SourceConformanceServer {
                 state.open["\(state.lastID)"] = Stored(md5: md5, size: file["totalSize"] as? Int ?? 0)
             }
         }
-        return .json(data: #"{"fileIds":\#(ids),"existing":\#(existing)}"#)
+        return .json(data: #"{"fileIds":\#(ids),"existing":\#(existing),"blocksPerRequest":4}"#)
     }
 
     private static func upload(_ request: SeenRequest, _ state: inout State) -> HTTPReply {
-        let block = request.block
-        guard let id = block["id"] as? String, let number = block["blockNo"] as? Int, state.open[id] != nil else {
-            return HTTPReply(status: 404)
+        let blocks = request.blocks
+        guard !blocks.isEmpty, blocks.count <= 4, blocks.count == request.parts.count else {
+            return HTTPReply(status: 400)
         }
-        state.open[id]?.blocks[number] = request.parts.first?.bytes
+        for (block, part) in zip(blocks, request.parts) {
+            guard let id = block["id"] as? String, let number = block["blockNo"] as? Int, state.open[id] != nil else {
+                return HTTPReply(status: 404)
+            }
+            state.open[id]?.blocks[number] = part.bytes
+        }
         return .json(data: "{}")
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import Transport
 import URLs
@@ -126,6 +127,42 @@ struct FileSectionRemoteTests {
                     name: "sectionFile", fileName: "43-\(index).jpg", contentType: "image/jpg",
                     bytes: Array(content.bytes[start..<start + length]))
             ])
+    }
+
+    @Test("sends several small files in one request of the exact format, once the server takes this")
+    func group() async throws {
+        let transport = ScriptedTransport { request in
+            .success(.json(data: request.endpoint == "preLoad.do" ? #"{"fileIds":["43"],"blocksPerRequest":8}"# : "{}"))
+        }
+        let remote = remote(transport)
+        let contents = try (1...3).map { try TestContent(UInt64($0), size: $0 * 10) }
+        _ = await remote.register([contents[0].description])
+        let fragments = try contents.enumerated().map { try $1.fragment(0, id: RemoteHandle(id: "\(43 + $0)")) }
+        try await remote.send(together: fragments).get()
+        let request = try #require(transport.requests.last)
+        #expect(
+            request.headers["file_block"] == """
+                [{"id":"43","totalSize":10,"blockTotal":1,"blockNo":1},\
+                {"id":"44","totalSize":20,"blockTotal":1,"blockNo":1},\
+                {"id":"45","totalSize":30,"blockTotal":1,"blockNo":1}]
+                """)
+        #expect(request.parts.map(\.fileName) == ["43-0.jpg", "44-0.jpg", "45-0.jpg"])
+        #expect(request.parts.map(\.bytes) == contents.map(\.bytes))
+    }
+
+    @Test("divides the progress of a request among its fragments")
+    func progress() throws {
+        let seen = Mutex<[Int: UInt64]>([:])
+        let fragments = try (0..<3).map { index in
+            var fragment = try TestContent(UInt64(index), size: 100).fragment(0, id: "43")
+            fragment.onProgress = { bytes in seen.withLock { $0[index] = bytes } }
+            return fragment
+        }
+        let report = try #require(FileSectionRemote.progress(of: fragments))
+        report(130)
+        #expect(seen.withLock { $0 } == [0: 100, 1: 30])
+        report(500)
+        #expect(seen.withLock { $0 } == [0: 100, 1: 100, 2: 100])
     }
 
     @Test(

@@ -28,10 +28,10 @@ struct SeenRequest: Sendable {
     /// The body as a JSON object; empty if the body is no JSON object.
     var json: [String: Any] { (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:] }
 
-    /// The first JSON object in the header `file_block`.
-    var block: [String: Any] {
+    /// The JSON objects in the header `file_block`.
+    var blocks: [[String: Any]] {
         let text = headers["file_block"] ?? ""
-        return ((try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [[String: Any]])?.first ?? [:]
+        return (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [[String: Any]] ?? []
     }
 }
 

@@ -5,9 +5,11 @@ import Hummingbird
 struct FileSectionRoutes {
     /// The most ids that one request may name.
     static let mostFiles = 50
+    /// The most blocks that one request may bring.
+    private static let mostBlocks = 16
     private static let longestFileBlock = 4096
     private static let longestName = 4096
-    /// The number of bytes by which a body may exceed its fragment.
+    /// The number of bytes by which a body may exceed its fragments.
     private static let multipartRoom = 32 * 1024
     /// How long `isFinish` waits for running digests before it answers 2. An answer of 2 costs the client a second
     /// and another request.
@@ -33,7 +35,12 @@ struct FileSectionRoutes {
         log.registered(plans, opened, user: user)
         let existing = opened.filter(\.isExisting).map { JSON.string($0.id.description) }
         let ids = JSON.array(opened.map { .string($0.id.description) })
-        return .json(existing.isEmpty ? ["fileIds": ids] : ["fileIds": ids, "existing": .array(existing)])
+        var reply = [
+            JSON.Member(name: "fileIds", value: ids),
+            JSON.Member(name: "blocksPerRequest", value: .integer(Int64(Self.mostBlocks))),
+        ]
+        if !existing.isEmpty { reply.append(JSON.Member(name: "existing", value: .array(existing))) }
+        return .json(.object(reply))
     }
 
     private func plan(for file: AnnouncedFile, _ user: String) throws(Refusal) -> UploadPlan {
@@ -53,7 +60,35 @@ struct FileSectionRoutes {
     // MARK: upload.do
 
     func upload(_ request: Request, user: String) async throws -> Response {
-        let block = try fileBlock(request)
+        let blocks = try fileBlocks(request).map { try incoming($0, user) }
+        let length = blocks.reduce(0) { $0 + $1.length }
+        guard blocks.count == 1 || length <= UploadPlan.blockSize else {
+            throw Refusal.tooLarge("The fragments of a request must not be longer than \(UploadPlan.blockSize) bytes.")
+        }
+        if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > length + Self.multipartRoom
+        {
+            throw Refusal.tooLarge("The body is longer than its fragments.")
+        }
+        var parser = try SectionParser(
+            contentType: request.headers[.contentType], name: "sectionFile", lengths: blocks.map(\.length))
+        var writer = BlockWriter(store: store, blocks: blocks) { [log] in log.fragment($0, user: user, isNew: $1) }
+        do {
+            for try await chunk in request.body {
+                try parser.parse(chunk) { index, bytes in
+                    try bytes.withUnsafeReadableBytes { try writer.append($0, toBlock: index) }
+                }
+            }
+            try parser.finish()
+            try writer.finish()
+        } catch {
+            writer.abandon()
+            throw error
+        }
+        if case .upload(let upload) = blocks[0].destination { await upload.waitForDigests() }
+        return .json()
+    }
+
+    private func incoming(_ block: FileBlock, _ user: String) throws(Refusal) -> IncomingBlock {
         guard let id = Hex128(block.id) else { throw Refusal.unknownID }
         let destination = try store.destination(of: id, user: user)
         let size =
@@ -67,56 +102,20 @@ struct FileSectionRoutes {
                 "totalSize, blockTotal or blockNo does not match the file announced in preLoad.do.")
         }
         let offset = (block.blockNo - 1) * UploadPlan.blockSize
-        let length = Int(min(UploadPlan.blockSize, size - offset))
-        if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > length + Self.multipartRoom
-        {
-            throw Refusal.tooLarge("The body is longer than this fragment.")
-        }
-        var parser = try SectionParser(
-            contentType: request.headers[.contentType], name: "sectionFile", length: length)
-        if case .upload(let upload) = destination,
-            let fragment = try Fragment.begin(Int(block.blockNo) - 1, of: upload, in: store)
-        {
-            try await receive(fragment, from: request, &parser)
-            log.fragment(block, user: user, isNew: true)
-            store.counters.count { values in
-                values.fragments += 1
-                values.fragmentBytes += Int64(length)
-            }
-            store.advance(upload)
-            await upload.waitForDigests()
-        } else {
-            for try await chunk in request.body { _ = try parser.payload(in: chunk) }
-            try parser.finish()
-            log.fragment(block, user: user, isNew: false)
-        }
-        return .json()
+        return IncomingBlock(
+            block: block, destination: destination, length: Int(min(UploadPlan.blockSize, size - offset)))
     }
 
-    private func receive(
-        _ fragment: Fragment, from request: Request, _ parser: inout SectionParser
-    ) async throws {
-        var fragment = fragment
-        do {
-            for try await chunk in request.body {
-                try parser.payload(in: chunk)?.withUnsafeReadableBytes { try fragment.append($0) }
-            }
-            try parser.finish()
-            try fragment.complete(in: store)
-        } catch {
-            fragment.abandon()
-            throw error
-        }
-    }
-
-    private func fileBlock(_ request: Request) throws(Refusal) -> FileBlock {
+    private func fileBlocks(_ request: Request) throws(Refusal) -> [FileBlock] {
         guard let name = HTTPField.Name("file_block"), let text = request.headers[name] else {
             throw .badRequest("The header field file_block is missing. (A proxy may drop names with an underscore.)")
         }
-        guard text.utf8.count <= Self.longestFileBlock, let block = FileBlock(field: text) else {
-            throw .badRequest("The header field file_block must be a JSON array of one block.")
+        guard text.utf8.count <= Self.longestFileBlock, let blocks = FileBlock.list(text),
+            (1...Self.mostBlocks).contains(blocks.count)
+        else {
+            throw .badRequest("The header field file_block must be a JSON array of 1 to \(Self.mostBlocks) blocks.")
         }
-        return block
+        return blocks
     }
 
     // MARK: isFinish.do

@@ -76,11 +76,16 @@ struct FileBlock {
     /// From 1.
     let blockNo: Int64
 
-    /// Returns nil unless the field is a JSON array of exactly one block.
-    init?(field: String) {
-        guard let blocks = JSONParser.value(of: field)?.array, blocks.count == 1, let id = blocks[0]["id"]?.string,
-            let totalSize = blocks[0]["totalSize"]?.integer, let blockTotal = blocks[0]["blockTotal"]?.integer,
-            let blockNo = blocks[0]["blockNo"]?.integer
+    /// Returns the blocks of a JSON array; nil unless the field is one.
+    static func list(_ field: String) -> [FileBlock]? {
+        guard let items = JSONParser.value(of: field)?.array else { return nil }
+        let blocks = items.compactMap(FileBlock.init)
+        return blocks.count == items.count ? blocks : nil
+    }
+
+    private init?(_ block: JSON) {
+        guard let id = block["id"]?.string, let totalSize = block["totalSize"]?.integer,
+            let blockTotal = block["blockTotal"]?.integer, let blockNo = block["blockNo"]?.integer
         else { return nil }
         self.id = id
         self.totalSize = totalSize

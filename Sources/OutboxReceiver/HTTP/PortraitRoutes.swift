@@ -11,7 +11,7 @@ struct PortraitRoutes {
     private var log: RequestLog { RequestLog(store.logger) }
 
     func replace(_ request: Request, user: String) async throws -> Response {
-        var parser = try SectionParser(contentType: request.headers[.contentType], name: "portrait", length: nil)
+        var parser = try SectionParser(contentType: request.headers[.contentType], name: "portrait", lengths: nil)
         var draft = try PortraitDraft(in: store)
         do {
             for try await chunk in request.body {

@@ -1,11 +1,11 @@
 import HTTPTypes
 import NIOCore
 
-/// Extracts the single part of a `multipart/form-data` body (RFC 7578, RFC 2046) while the body arrives.
+/// Extracts the parts of a `multipart/form-data` body (RFC 7578, RFC 2046) while the body arrives.
 ///
-/// The parser is strict: exactly one part with the expected name and length, closed by the final boundary. If the
-/// length is known, the parser does not search the payload; the boundary right behind the payload proves the length.
-/// If the length is unknown, the payload ends at the first boundary.
+/// The parser is strict: exactly as many parts as expected, all with the expected name and lengths, closed by the final
+/// boundary. If the lengths are known, the parser does not search the payload; the boundary right behind a payload proves
+/// its length. If the length is unknown, there is one part, and the payload ends at the first boundary.
 struct SectionParser {
     /// The most bytes for the preamble and the part's header fields.
     private static let longestHead = 16 * 1024
@@ -25,26 +25,28 @@ struct SectionParser {
 
     private let delimiter: [UInt8]
     private let name: String
-    private let length: Int?
+    /// The lengths of the parts in bytes; nil for one part of any length.
+    private let lengths: [Int]?
+    /// The part that the parser is in, or after whose payload it is.
+    private var part = 0
     private var state = State.head(ByteBuffer())
 
     /// - Parameters:
     ///   - contentType: The request's `Content-Type`.
-    ///   - name: The required name of the part.
-    ///   - length: The required length of the payload in bytes; nil allows any length.
-    init(contentType: String?, name: String, length: Int?) throws(Refusal) {
+    ///   - name: The required name of each part.
+    ///   - lengths: The required lengths of the payloads in bytes; nil for one part of any length.
+    init(contentType: String?, name: String, lengths: [Int]?) throws(Refusal) {
         guard let contentType, let boundary = MultipartBoundary(contentType: contentType) else {
             throw .badRequest("The body must be multipart/form-data with a boundary of 1 to 70 characters.")
         }
         delimiter = Array("\r\n--\(boundary.text)".utf8)
         self.name = name
-        self.length = length
+        self.lengths = lengths
     }
 
-    /// Parses the next bytes of the body and returns those that belong to the payload.
-    mutating func payload(in chunk: ByteBuffer) throws(Refusal) -> ByteBuffer? {
+    /// Parses the next bytes of the body, and passes those of payloads to `take` with the index of their part.
+    mutating func parse(_ chunk: ByteBuffer, _ take: (Int, ByteBuffer) throws -> Void) throws {
         var chunk = chunk
-        var payload: ByteBuffer?
         while chunk.readableBytes > 0 {
             switch state {
             case .head(var head):
@@ -52,23 +54,28 @@ struct SectionParser {
                 try takeHead(&head, &chunk)
             case .payload(let missing):
                 let count = min(missing, chunk.readableBytes)
-                payload = chunk.readSlice(length: count)
+                if let payload = chunk.readSlice(length: count) { try take(part, payload) }
                 state = missing == count ? .end(ByteBuffer()) : .payload(missing: missing - count)
             case .search(var held):
-                payload = search(&held, &chunk)
+                if let payload = search(&held, &chunk) { try take(part, payload) }
             case .end(var end):
                 state = .done(epilogue: 0)
                 try takeEnd(&end, &chunk)
             case .done(let epilogue):
                 let epilogue = epilogue + chunk.readableBytes
                 guard epilogue <= Self.longestEpilogue else {
-                    throw .badRequest("Too many bytes follow the last boundary.")
+                    throw Refusal.badRequest("Too many bytes follow the last boundary.")
                 }
                 state = .done(epilogue: epilogue)
-                return payload
+                return
             }
         }
-        if length == 0, case .payload = state { state = .end(ByteBuffer()) }
+    }
+
+    /// Parses the next bytes of a body with one part, and returns those of its payload.
+    mutating func payload(in chunk: ByteBuffer) throws -> ByteBuffer? {
+        var payload: ByteBuffer?
+        try parse(chunk) { payload = $1 }
         return payload
     }
 
@@ -102,7 +109,9 @@ struct SectionParser {
         try check(fields: Array(bytes[line.upperBound..<end.upperBound]))
         let used = bytes.distance(from: bytes.startIndex, to: end.upperBound) - before
         chunk.moveReaderIndex(forwardBy: used)
-        state = self.length.map { $0 == 0 ? .end(ByteBuffer()) : .payload(missing: $0) } ?? .search(held: ByteBuffer())
+        state =
+            lengths.map { $0[part] == 0 ? .end(ByteBuffer()) : .payload(missing: $0[part]) }
+            ?? .search(held: ByteBuffer())
     }
 
     // MARK: Payload
@@ -142,21 +151,31 @@ struct SectionParser {
                 String(decoding: dispositions[0].dropFirst(title.utf8.count), as: UTF8.self)),
             parameters.value == "form-data", parameters["name"] == name
         else {
-            throw .badRequest("The body must have exactly one part, named \(name).")
+            throw .badRequest("Each part of the body must be named \(name).")
         }
     }
 
     // MARK: End
 
     private mutating func takeEnd(_ end: inout ByteBuffer, _ chunk: inout ByteBuffer) throws(Refusal) {
-        let wanted = delimiter + [UInt8(ascii: "-"), UInt8(ascii: "-")]
+        let isLast = part + 1 >= lengths?.count ?? 1
+        let wanted = isLast ? delimiter + [UInt8(ascii: "-"), UInt8(ascii: "-")] : delimiter
         if var piece = chunk.readSlice(length: min(chunk.readableBytes, wanted.count - end.readableBytes)) {
             end.writeBuffer(&piece)
         }
         guard wanted.starts(with: end.readableBytesView) else {
-            throw .badRequest("The part has the wrong length, or another part follows it.")
+            throw .badRequest("A part has the wrong length, or another part follows the last one.")
         }
-        state = end.readableBytes == wanted.count ? .done(epilogue: 0) : .end(end)
+        guard end.readableBytes == wanted.count else {
+            state = .end(end)
+            return
+        }
+        if isLast {
+            state = .done(epilogue: 0)
+        } else {
+            part += 1
+            state = .head(end)
+        }
     }
 }
 

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import SystemPackage
 
 /// The verified contents: `objects/<first two digits>/<md5>`.
@@ -15,7 +14,7 @@ final class ObjectStore: Sendable {
 
     private let objects: Folder
     /// Locked while a file is moved, from checking the new name to taking it.
-    private let placing = Mutex(())
+    private let placing = Lock()
 
     init(_ root: Folder) throws(Errno) {
         objects = try root.folder("objects")
@@ -55,7 +54,7 @@ final class ObjectStore: Sendable {
     /// Moves the sealed file `name` from `uploads` to this object name.
     /// - Returns: False if the name is taken.
     func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
-        let outcome: Result<Bool, Errno> = placing.withLock { _ in
+        let outcome: Result<Bool, Errno> = placing.locked {
             do throws(Errno) {
                 guard try objects.status(of: object.path) == nil else { return .success(false) }
                 try uploads.rename(name, into: objects, as: object.path)

@@ -67,7 +67,7 @@ extension Store {
     /// Rewrites the journal with the entries still needed. Requests continue meanwhile.
     func compactJournal() throws(Errno) {
         // Two rewrites at a time would write the same file.
-        let outcome: Result<Void, Errno> = compacting.withLock { _ in
+        let outcome: Result<Void, Errno> = compacting.locked {
             do throws(Errno) { return .success(try rewriteJournal()) } catch { return .failure(error) }
         }
         try outcome.get()

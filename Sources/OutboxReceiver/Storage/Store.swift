@@ -82,7 +82,7 @@ final class Store: Sendable {
     let clock: Mutex<ClockWatch>
 
     /// Locked while the journal is rewritten.
-    let compacting = Mutex(())
+    let compacting = Lock()
 
     /// Replaces the file system's free space, for tests.
     private let measuredSpace: (@Sendable () -> Int64)?

@@ -84,7 +84,7 @@ final class Upload: Sendable {
     let plan: UploadPlan
     private let state: Mutex<State>
     /// Locked while a request writes. Separate from `state`, for which the digests would otherwise wait.
-    private let writing = Mutex(())
+    private let writing = Lock()
 
     init(id: Hex128, plan: UploadPlan, at time: Int64) {
         self.id = id
@@ -165,7 +165,7 @@ final class Upload: Sendable {
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, to file: OpenFile, _ ticket: Ticket
     ) throws {
-        try writing.withLock { _ in
+        try writing.locked {
             guard state.withLock({ $0.receiving[ticket.block] == ticket.number }) else { throw Refusal.superseded }
             try file.write(bytes, at: offset)
         }

@@ -19,6 +19,7 @@ public final class FileSectionRemote: Remote {
     private let transport: any HTTPTransport
     private let authorizer: any Authorizer
     private let usualReceipt = UsualReply()
+    private let groups: FragmentGroups
 
     /// Creates a remote for one server and account.
     ///
@@ -32,6 +33,7 @@ public final class FileSectionRemote: Remote {
         scope = RemoteScope(protocolName: "filesection", server: url, account: account)
         self.transport = transport
         self.authorizer = authorizer
+        groups = FragmentGroups(executor: transport.executor)
     }
 
     /// `POST /fileSection/preLoad.do`.
@@ -46,6 +48,7 @@ public final class FileSectionRemote: Remote {
                 let message = "preLoad.do: bad reply: it must have one valid id for each of the \(uploads.count) files"
                 throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
             }
+            groups.setMost(data.blocksPerRequest ?? 1)
             let existing = Set((data.existing ?? []).map(\.text))
             return ids.map { id in
                 existing.contains(id.text)
@@ -62,7 +65,30 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/upload.do`.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
+        if groups.takes(fragment) {
+            try await groups.send(fragment) { await self.send(together: $0) }.get()
+        } else {
+            try await send(together: [fragment]).get()
+        }
+        return nil
+    }
+
+    /// Sends several fragments in one request.
+    func send(together fragments: [OutgoingFragment]) async -> FragmentGroups.Outcome {
         var judge = ReplyJudge(endpoint: "upload.do", subject: .knownIDs, usual: usualReceipt)
+        var request = TransportRequest(
+            method: .post, url: base + "/fileSection/upload.do", body: .multipart(fragments.map(part)))
+        request.onProgress = Self.progress(of: fragments)
+        do throws(RemoteFailure) {
+            let reply = try await send(request, &judge, fileBlock: Messages.fileBlock(fragments))
+            try judge.accept(reply)
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func part(_ fragment: OutgoingFragment) -> MultipartPart {
         let type = fragment.upload.type
         let fileExtension = MediaSignatures.fileExtension(for: type)
         let contentType =
@@ -71,14 +97,21 @@ public final class FileSectionRemote: Remote {
             case .video: "video/\(fileExtension)"
             case .other: "application/octet-stream"
             }
-        let part = MultipartPart(
+        return MultipartPart(
             name: "sectionFile", fileName: "\(fragment.upload.handle.id)-\(fragment.index).\(fileExtension)",
             contentType: contentType, source: fragment.body)
-        var request = TransportRequest(method: .post, url: base + "/fileSection/upload.do", body: .multipart([part]))
-        request.onProgress = fragment.onProgress
-        let reply = try await send(request, &judge, fileBlock: Messages.fileBlock(fragment))
-        try judge.accept(reply)
-        return nil
+    }
+
+    /// Divides the progress of a request among its fragments, which are sent in order.
+    static func progress(of fragments: [OutgoingFragment]) -> (@Sendable (UInt64) -> Void)? {
+        if fragments.count == 1 { return fragments[0].onProgress }
+        return { bytes in
+            var start: UInt64 = 0
+            for fragment in fragments where start < bytes {
+                fragment.onProgress?(min(bytes - start, fragment.body.length))
+                start += fragment.body.length
+            }
+        }
     }
 
     /// `POST /fileSection/isFinish.do`.

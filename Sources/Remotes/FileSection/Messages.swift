@@ -37,6 +37,8 @@ enum Messages {
     struct PreLoadReply: Decodable {
         var fileIds: [FileID]
         var existing: [FileID]?
+        /// How many fragments the server takes in one upload request; nil for one.
+        var blocksPerRequest: Int?
     }
 
     struct FileIDs: Encodable {
@@ -106,12 +108,15 @@ enum Messages {
         }
     }
 
-    /// Returns the header `file_block` of an upload request. The id is legal, so no character needs escaping.
-    static func fileBlock(_ fragment: OutgoingFragment) -> String {
-        let plan = fragment.upload.plan
-        return """
-            [{"id":"\(fragment.upload.handle.id)","totalSize":\(plan.size),"blockTotal":\(plan.count),\
-            "blockNo":\(fragment.index + 1)}]
-            """
+    /// Returns the header `file_block` of an upload request. Ids are legal, so no character needs escaping.
+    static func fileBlock(_ fragments: [OutgoingFragment]) -> String {
+        let blocks = fragments.map { fragment in
+            let plan = fragment.upload.plan
+            return """
+                {"id":"\(fragment.upload.handle.id)","totalSize":\(plan.size),"blockTotal":\(plan.count),\
+                "blockNo":\(fragment.index + 1)}
+                """
+        }
+        return "[\(blocks.joined(separator: ","))]"
     }
 }

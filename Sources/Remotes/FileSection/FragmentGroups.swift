@@ -1,0 +1,185 @@
+import Synchronization
+import UploadCore
+
+/// Groups the fragments of small files, so that one request brings several of them to a server that takes this.
+///
+/// A request for each file costs both sides more than the 64 KiB of a small picture. A group holds no more bytes than one
+/// large fragment, so a link that breaks costs no more than otherwise.
+///
+/// Fragments that come while no request is under way are sent at once. Others wait until they make up half of all: a
+/// larger group would leave the link idle while the server answers.
+final class FragmentGroups: Sendable {
+    typealias Outcome = Result<Void, RemoteFailure>
+
+    /// The largest number of bytes in a group.
+    static let mostBytes: UInt64 = 512 << 10
+    /// The largest number of fragments in a group. Their ids make up a header field, which proxies limit.
+    static let mostMembers = 16
+    /// A fragment with more bytes gains nothing from a group.
+    static let largestMember: UInt64 = 128 << 10
+
+    private typealias Waiter = CheckedContinuation<Outcome, Never>
+
+    private struct Member {
+        let number: UInt64
+        let fragment: OutgoingFragment
+        let waiter: Waiter
+    }
+
+    private struct Request {
+        /// The callers that were not cancelled, by the numbers of their fragments.
+        var waiters: [UInt64: Waiter]
+        let task: Task<Void, Never>
+    }
+
+    private struct State {
+        /// How many fragments the server takes in a request.
+        var most = 1
+        var waiting: [Member] = []
+        /// Whether a task will look at `waiting`.
+        var isBeginning = false
+        /// The requests under way, by the number of their first fragment.
+        var requests: [UInt64: Request] = [:]
+        var newest: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+    private let executor: (any TaskExecutor)?
+
+    /// - Parameter executor: runs the requests.
+    init(executor: (any TaskExecutor)?) {
+        self.executor = executor
+    }
+
+    /// Learns how many fragments the server takes in a request.
+    func setMost(_ most: Int) { state.withLock { $0.most = min(max(1, most), Self.mostMembers) } }
+
+    /// Whether ``send(_:by:)`` may send this fragment together with others.
+    func takes(_ fragment: OutgoingFragment) -> Bool {
+        fragment.upload.plan.count == 1 && fragment.body.length <= Self.largestMember && state.withLock { $0.most > 1 }
+    }
+
+    /// Sends a fragment, if possible together with others that come at the same time.
+    ///
+    /// - Parameter request: sends some fragments in one request. Every caller must pass the same closure.
+    func send(
+        _ fragment: OutgoingFragment, by request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome
+    ) async -> Outcome {
+        let number = state.withLock { state in
+            state.newest += 1
+            return state.newest
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let isFirst = state.withLock { state in
+                    state.waiting.append(Member(number: number, fragment: fragment, waiter: waiter))
+                    defer { state.isBeginning = true }
+                    return !state.isBeginning
+                }
+                // Callers that the executor has already queued join the group.
+                if isFirst { Task(executorPreference: executor) { self.begin(request) } }
+                // A cancellation before this fragment was waiting found nothing.
+                if Task.isCancelled { cancel(number) }
+            }
+        } onCancel: {
+            cancel(number)
+        }
+    }
+
+    /// Begins requests with the waiting fragments.
+    private func begin(_ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome) {
+        state.withLock { state in
+            state.isBeginning = false
+            while let members = Self.takeGroup(from: &state) {
+                let number = members[0].number
+                let task = Task(executorPreference: executor) {
+                    let outcomes = await self.outcomes(of: members.map(\.fragment), request)
+                    let waiters = self.end(number)
+                    for (member, outcome) in zip(members, outcomes) {
+                        waiters[member.number]?.resume(returning: outcome)
+                    }
+                    self.begin(request)
+                }
+                let waiters = Dictionary(uniqueKeysWithValues: members.map { ($0.number, $0.waiter) })
+                state.requests[number] = Request(waiters: waiters, task: task)
+            }
+        }
+    }
+
+    /// Removes and returns the members of the next request; nil while they should wait for others.
+    private static func takeGroup(from state: inout State) -> [Member]? {
+        let count = groupSize(
+            state.waiting.map(\.fragment.body.length), most: state.most,
+            underWay: state.requests.values.reduce(0) { $0 + $1.waiters.count })
+        if count == 0 { return nil }
+        defer { state.waiting.removeFirst(count) }
+        return Array(state.waiting.prefix(count))
+    }
+
+    /// Returns how many of the waiting fragments to send in one request now.
+    ///
+    /// - Parameters:
+    ///   - sizes: the sizes of the waiting fragments in bytes, oldest first.
+    ///   - most: how many fragments the server takes in a request.
+    ///   - underWay: the number of fragments under way.
+    static func groupSize(_ sizes: [UInt64], most: Int, underWay: Int) -> Int {
+        let target = min(most, max(1, (sizes.count + underWay) / 2))
+        var bytes: UInt64 = 0
+        let count = sizes.prefix(target).prefix { size in
+            bytes += size
+            return bytes <= mostBytes
+        }.count
+        let isFull = count == target || count < sizes.count
+        return isFull || underWay == 0 ? count : 0
+    }
+
+    /// Sends fragments together. If the server refuses them, or the bytes of one are unavailable, sends each alone, so
+    /// that only those fail that are to blame.
+    private func outcomes(
+        of fragments: [OutgoingFragment], _ request: @Sendable ([OutgoingFragment]) async -> Outcome
+    ) async -> [Outcome] {
+        let outcome = await request(fragments)
+        guard fragments.count > 1, case .failure(let failure) = outcome, Self.mayConcernOne(failure) else {
+            return fragments.map { _ in outcome }
+        }
+        // The server may refuse each group.
+        if case .permanent = failure { setMost(1) }
+        var outcomes: [Outcome] = []
+        for fragment in fragments {
+            fragment.body.rewind()
+            outcomes.append(await request([fragment]))
+        }
+        return outcomes
+    }
+
+    private static func mayConcernOne(_ failure: RemoteFailure) -> Bool {
+        switch failure {
+        case .forgotten, .permanent, .source, .outOfStep, .busyUpload: true
+        case .temporary, .signedOut, .cancelled: false
+        }
+    }
+
+    /// Ends a request.
+    ///
+    /// - Returns: the callers that still wait.
+    private func end(_ number: UInt64) -> [UInt64: Waiter] {
+        state.withLock { $0.requests.removeValue(forKey: number)?.waiters ?? [:] }
+    }
+
+    /// Gives up a fragment. A request goes on while somebody waits for another of its fragments.
+    private func cancel(_ number: UInt64) {
+        let waiter: Waiter? = state.withLock { state in
+            if let index = state.waiting.firstIndex(where: { $0.number == number }) {
+                return state.waiting.remove(at: index).waiter
+            }
+            for (first, request) in state.requests {
+                guard let waiter = request.waiters[number] else { continue }
+                state.requests[first]?.waiters[number] = nil
+                if request.waiters.count == 1 { request.task.cancel() }
+                return waiter
+            }
+            return nil
+        }
+        waiter?.resume(returning: .failure(.cancelled))
+    }
+}

@@ -1,0 +1,192 @@
+import Synchronization
+import Testing
+import UploadCore
+
+@testable import Remotes
+
+@Suite("Groups of fragments")
+struct FragmentGroupsTests {
+    @Test(
+        "a group is at most half of all fragments, and no more than the server takes or a large fragment holds",
+        arguments: [
+            (waiting: 1, size: 1, most: 8, underWay: 0, count: 1),
+            (waiting: 1, size: 1, most: 8, underWay: 1, count: 1),
+            (waiting: 1, size: 1, most: 8, underWay: 3, count: 0),
+            (waiting: 2, size: 1, most: 8, underWay: 3, count: 2),
+            (waiting: 5, size: 1, most: 8, underWay: 0, count: 2),
+            (waiting: 20, size: 1, most: 8, underWay: 4, count: 8),
+            (waiting: 7, size: 1, most: 8, underWay: 100, count: 0),
+            (waiting: 20, size: 131_072, most: 8, underWay: 20, count: 4),
+            (waiting: 20, size: 65_536, most: 16, underWay: 20, count: 8),
+            (waiting: 4, size: 131_072, most: 8, underWay: 20, count: 0),
+            (waiting: 0, size: 1, most: 8, underWay: 0, count: 0),
+        ])
+    func size(waiting: Int, size: Int, most: Int, underWay: Int, count: Int) {
+        let sizes = [UInt64](repeating: UInt64(size), count: waiting)
+        #expect(FragmentGroups.groupSize(sizes, most: most, underWay: underWay) == count)
+    }
+
+    @Test("sends fragments together that come while the server is busy, each once")
+    func together() async throws {
+        let server = HeldServer()
+        let groups = FragmentGroups(executor: nil)
+        groups.setMost(4)
+        let content = try TestContent(1, size: 100)
+        await withTaskGroup(of: Void.self) { tasks in
+            for number in 0..<40 {
+                tasks.addTask {
+                    let outcome = await send(content, number, groups, to: server)
+                    if case .failure(let failure) = outcome { Issue.record("\(number) failed: \(failure)") }
+                }
+            }
+            await server.wait(forRequests: 5)
+            server.open()
+        }
+        let requests = server.requests
+        #expect(requests.flatMap(\.self).sorted() == (0..<40).map(name).sorted())
+        #expect(requests.allSatisfy { (1...4).contains($0.count) })
+        #expect(requests.contains { $0.count == 4 })
+    }
+
+    @Test("takes only small files, and none before the server announces that it takes groups")
+    func takes() throws {
+        let groups = FragmentGroups(executor: nil)
+        let small = try TestContent(1, size: 131_072).fragment(0, id: "43")
+        #expect(!groups.takes(small))
+        groups.setMost(4)
+        #expect(groups.takes(small))
+        #expect(try !groups.takes(TestContent(1, size: 131_073).fragment(0, id: "43")))
+        #expect(try !groups.takes(TestContent(1, size: 524_289).fragment(1, id: "43")))
+        groups.setMost(1)
+        #expect(!groups.takes(small))
+    }
+
+    @Test("after a refused group sends each fragment alone, and no further groups")
+    func refused() async throws {
+        let refusal = RemoteFailure.permanent(FileError(code: "refused", message: "no", retryable: false))
+        let server = HeldServer { $0.count > 1 ? .failure(refusal) : .success(()) }
+        let (outcomes, groups) = try await sendTen(to: server)
+        #expect(outcomes.allSatisfy { if case .success = $0 { true } else { false } })
+        #expect(try !groups.takes(TestContent(1, size: 1).fragment(0, id: "43")))
+    }
+
+    @Test("if the server forgot one upload of a group, only this one fails")
+    func forgotten() async throws {
+        let server = HeldServer { $0.contains(name(7)) ? .failure(.forgotten) : .success(()) }
+        let (outcomes, groups) = try await sendTen(to: server)
+        let failed = outcomes.indices.filter { if case .failure = outcomes[$0] { true } else { false } }
+        #expect(failed == [7])
+        #expect(try groups.takes(TestContent(1, size: 1).fragment(0, id: "43")))
+    }
+
+    @Test("if the link breaks, all fragments of the group fail, and none is sent again at once")
+    func broken() async throws {
+        let failure = RemoteFailure.temporary(FileError(code: "unreachable", message: "gone", retryable: true))
+        let server = HeldServer { _ in .failure(failure) }
+        let (outcomes, _) = try await sendTen(to: server)
+        #expect(outcomes.allSatisfy { if case .failure(failure) = $0 { true } else { false } })
+        #expect(server.requests.flatMap(\.self).count == 10)
+    }
+
+    @Test("a cancelled fragment leaves the others of its request alone; without any, the request is cancelled")
+    func cancelled() async throws {
+        let server = HeldServer()
+        let groups = FragmentGroups(executor: nil)
+        groups.setMost(4)
+        let content = try TestContent(1, size: 100)
+        var tasks: [Task<FragmentGroups.Outcome, Never>] = []
+        for number in 0..<5 {
+            // Three are sent alone, two together.
+            if number < 4 { await server.wait(forFragments: number) }
+            tasks.append(Task { await send(content, number, groups, to: server) })
+        }
+        await server.wait(forFragments: 5)
+        let pair = try #require(server.requests.first { $0.count == 2 })
+        let numbers = pair.compactMap { id in (0..<5).first { name($0) == id } }
+        tasks[numbers[0]].cancel()
+        #expect(isCancelled(await tasks[numbers[0]].value))
+        #expect(server.cancelled.isEmpty)
+        tasks[numbers[1]].cancel()
+        #expect(isCancelled(await tasks[numbers[1]].value))
+        await server.wait(forCancelled: pair)
+        server.open()
+        for number in 0..<5 where !numbers.contains(number) {
+            if case .failure(let failure) = await tasks[number].value { Issue.record("\(number) failed: \(failure)") }
+        }
+    }
+
+    /// Sends ten fragments while the server is busy, then lets it answer.
+    private func sendTen(to server: HeldServer) async throws -> ([FragmentGroups.Outcome], FragmentGroups) {
+        let groups = FragmentGroups(executor: nil)
+        groups.setMost(4)
+        let content = try TestContent(1, size: 100)
+        let tasks = (0..<10).map { number in Task { await send(content, number, groups, to: server) } }
+        await server.wait(forFragments: 5)
+        server.open()
+        var outcomes: [FragmentGroups.Outcome] = []
+        for task in tasks { outcomes.append(await task.value) }
+        #expect(server.requests.contains { $0.count > 1 })
+        return (outcomes, groups)
+    }
+
+    private func isCancelled(_ outcome: FragmentGroups.Outcome) -> Bool {
+        if case .failure(.cancelled) = outcome { true } else { false }
+    }
+}
+
+private func name(_ number: Int) -> String { "id-\(number)" }
+
+private func send(
+    _ content: TestContent, _ number: Int, _ groups: FragmentGroups, to server: HeldServer
+) async -> FragmentGroups.Outcome {
+    do {
+        let fragment = try content.fragment(0, id: RemoteHandle(id: name(number)))
+        return await groups.send(fragment) { await server.take($0.map(\.upload.handle.id)) }
+    } catch {
+        Issue.record("\(error)")
+        return .failure(.cancelled)
+    }
+}
+
+/// A server that answers once it is opened.
+private final class HeldServer: Sendable {
+    private struct State {
+        var requests: [[String]] = []
+        var cancelled: [[String]] = []
+        var isOpen = false
+    }
+
+    private let state = Mutex(State())
+    private let verdict: @Sendable ([String]) -> FragmentGroups.Outcome
+
+    init(_ verdict: @escaping @Sendable ([String]) -> FragmentGroups.Outcome = { _ in .success(()) }) {
+        self.verdict = verdict
+    }
+
+    /// The ids in each request.
+    var requests: [[String]] { state.withLock { $0.requests } }
+    /// The ids in each cancelled request.
+    var cancelled: [[String]] { state.withLock { $0.cancelled } }
+
+    func open() { state.withLock { $0.isOpen = true } }
+
+    func take(_ ids: [String]) async -> FragmentGroups.Outcome {
+        state.withLock { $0.requests.append(ids) }
+        while !state.withLock({ $0.isOpen }) {
+            if Task.isCancelled {
+                state.withLock { $0.cancelled.append(ids) }
+                return .failure(.cancelled)
+            }
+            await pause()
+        }
+        return verdict(ids)
+    }
+
+    func wait(forRequests count: Int) async { while requests.count < count { await pause() } }
+
+    func wait(forFragments count: Int) async { while requests.flatMap(\.self).count < count { await pause() } }
+
+    func wait(forCancelled ids: [String]) async { while !cancelled.contains(ids) { await pause() } }
+
+    private func pause() async { try? await Task.sleep(for: .milliseconds(1)) }
+}

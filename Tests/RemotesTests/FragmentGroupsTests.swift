@@ -7,30 +7,32 @@ import UploadCore
 @Suite("Groups of fragments")
 struct FragmentGroupsTests {
     @Test(
-        "a group is at most half of all fragments, and no more than the server takes or a large fragment holds",
+        "a group is at most half of all fragments, and no more than the server takes or a large fragment holds; an eighth over a long link",
         arguments: [
-            (waiting: 1, size: 1, most: 8, underWay: 0, count: 1),
-            (waiting: 1, size: 1, most: 8, underWay: 1, count: 1),
-            (waiting: 1, size: 1, most: 8, underWay: 3, count: 0),
-            (waiting: 2, size: 1, most: 8, underWay: 3, count: 2),
-            (waiting: 5, size: 1, most: 8, underWay: 0, count: 2),
-            (waiting: 20, size: 1, most: 8, underWay: 4, count: 8),
-            (waiting: 7, size: 1, most: 8, underWay: 100, count: 0),
-            (waiting: 20, size: 131_072, most: 8, underWay: 20, count: 4),
-            (waiting: 20, size: 65_536, most: 16, underWay: 20, count: 8),
-            (waiting: 4, size: 131_072, most: 8, underWay: 20, count: 0),
-            (waiting: 0, size: 1, most: 8, underWay: 0, count: 0),
+            (waiting: 1, size: 1, most: 8, underWay: 0, isLong: false, count: 1),
+            (waiting: 1, size: 1, most: 8, underWay: 1, isLong: false, count: 1),
+            (waiting: 1, size: 1, most: 8, underWay: 3, isLong: false, count: 0),
+            (waiting: 2, size: 1, most: 8, underWay: 3, isLong: false, count: 2),
+            (waiting: 5, size: 1, most: 8, underWay: 0, isLong: false, count: 2),
+            (waiting: 20, size: 1, most: 8, underWay: 4, isLong: false, count: 8),
+            (waiting: 7, size: 1, most: 8, underWay: 100, isLong: false, count: 0),
+            (waiting: 20, size: 131_072, most: 8, underWay: 20, isLong: false, count: 4),
+            (waiting: 20, size: 65_536, most: 16, underWay: 20, isLong: false, count: 8),
+            (waiting: 4, size: 131_072, most: 8, underWay: 20, isLong: false, count: 0),
+            (waiting: 0, size: 1, most: 8, underWay: 0, isLong: false, count: 0),
+            (waiting: 3, size: 1, most: 8, underWay: 29, isLong: true, count: 0),
+            (waiting: 4, size: 1, most: 8, underWay: 28, isLong: true, count: 4),
+            (waiting: 5, size: 1, most: 8, underWay: 0, isLong: true, count: 1),
         ])
-    func size(waiting: Int, size: Int, most: Int, underWay: Int, count: Int) {
+    func size(waiting: Int, size: Int, most: Int, underWay: Int, isLong: Bool, count: Int) {
         let sizes = [UInt64](repeating: UInt64(size), count: waiting)
-        #expect(FragmentGroups.groupSize(sizes, most: most, underWay: underWay) == count)
+        #expect(FragmentGroups.groupSize(sizes, most: most, underWay: underWay, isLong: isLong) == count)
     }
 
     @Test("sends fragments together that come while the server is busy, each once")
     func together() async throws {
         let server = HeldServer()
-        let groups = FragmentGroups(executor: nil)
-        groups.setMost(4)
+        let groups = makeGroups()
         let content = try TestContent(1, size: 100)
         await withTaskGroup(of: Void.self) { tasks in
             for number in 0..<40 {
@@ -91,8 +93,7 @@ struct FragmentGroupsTests {
     @Test("a cancelled fragment leaves the others of its request alone; without any, the request is cancelled")
     func cancelled() async throws {
         let server = HeldServer()
-        let groups = FragmentGroups(executor: nil)
-        groups.setMost(4)
+        let groups = makeGroups()
         let content = try TestContent(1, size: 100)
         var tasks: [Task<FragmentGroups.Outcome, Never>] = []
         for number in 0..<5 {
@@ -115,10 +116,17 @@ struct FragmentGroupsTests {
         }
     }
 
-    /// Sends ten fragments while the server is busy, then lets it answer.
-    private func sendTen(to server: HeldServer) async throws -> ([FragmentGroups.Outcome], FragmentGroups) {
+    /// Groups for a server that answers at once and takes four fragments in a request.
+    private func makeGroups() -> FragmentGroups {
         let groups = FragmentGroups(executor: nil)
         groups.setMost(4)
+        groups.record(.zero)
+        return groups
+    }
+
+    /// Sends ten fragments while the server is busy, then lets it answer.
+    private func sendTen(to server: HeldServer) async throws -> ([FragmentGroups.Outcome], FragmentGroups) {
+        let groups = makeGroups()
         let content = try TestContent(1, size: 100)
         let tasks = (0..<10).map { number in Task { await send(content, number, groups, to: server) } }
         await server.wait(forFragments: 5)

@@ -7,7 +7,8 @@ import UploadCore
 /// large fragment, so a link that breaks costs no more than otherwise.
 ///
 /// Fragments that come while no request is under way are sent at once. Others wait until they make up half of all: a
-/// larger group would leave the link idle while the server answers.
+/// larger group would leave the link idle while the server answers. Over a long link, where processors hardly matter, an
+/// eighth is enough: more connections at once carry more, because a lost packet slows down only its own.
 final class FragmentGroups: Sendable {
     typealias Outcome = Result<Void, RemoteFailure>
 
@@ -17,6 +18,11 @@ final class FragmentGroups: Sendable {
     static let mostMembers = 16
     /// A fragment with more bytes gains nothing from a group.
     static let largestMember: UInt64 = 128 << 10
+
+    /// A link is long if no request takes less.
+    static let longTime = Duration.milliseconds(20)
+    /// How long the time of the fastest request counts. The network may change.
+    private static let memory = Duration.seconds(600)
 
     private typealias Waiter = CheckedContinuation<Outcome, Never>
 
@@ -41,6 +47,8 @@ final class FragmentGroups: Sendable {
         /// The requests under way, by the number of their first fragment.
         var requests: [UInt64: Request] = [:]
         var newest: UInt64 = 0
+        /// The time of the fastest request, and when it counts no longer.
+        var fastest: (took: Duration, until: ContinuousClock.Instant)?
     }
 
     private let state = Mutex(State())
@@ -53,6 +61,15 @@ final class FragmentGroups: Sendable {
 
     /// Learns how many fragments the server takes in a request.
     func setMost(_ most: Int) { state.withLock { $0.most = min(max(1, most), Self.mostMembers) } }
+
+    /// Learns how long a request took.
+    func record(_ took: Duration) {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            if let fastest = state.fastest, fastest.took <= took, now < fastest.until { return }
+            state.fastest = (took, now + Self.memory)
+        }
+    }
 
     /// Whether ``send(_:by:)`` may send this fragment together with others.
     func takes(_ fragment: OutgoingFragment) -> Bool {
@@ -110,7 +127,8 @@ final class FragmentGroups: Sendable {
     private static func takeGroup(from state: inout State) -> [Member]? {
         let count = groupSize(
             state.waiting.map(\.fragment.body.length), most: state.most,
-            underWay: state.requests.values.reduce(0) { $0 + $1.waiters.count })
+            underWay: state.requests.values.reduce(0) { $0 + $1.waiters.count },
+            isLong: state.fastest.map { $0.took >= longTime } ?? true)
         if count == 0 { return nil }
         defer { state.waiting.removeFirst(count) }
         return Array(state.waiting.prefix(count))
@@ -122,8 +140,9 @@ final class FragmentGroups: Sendable {
     ///   - sizes: the sizes of the waiting fragments in bytes, oldest first.
     ///   - most: how many fragments the server takes in a request.
     ///   - underWay: the number of fragments under way.
-    static func groupSize(_ sizes: [UInt64], most: Int, underWay: Int) -> Int {
-        let target = min(most, max(1, (sizes.count + underWay) / 2))
+    ///   - isLong: whether the link is long.
+    static func groupSize(_ sizes: [UInt64], most: Int, underWay: Int, isLong: Bool) -> Int {
+        let target = min(most, max(1, (sizes.count + underWay) / (isLong ? 8 : 2)))
         var bytes: UInt64 = 0
         let count = sizes.prefix(target).prefix { size in
             bytes += size
@@ -138,7 +157,9 @@ final class FragmentGroups: Sendable {
     private func outcomes(
         of fragments: [OutgoingFragment], _ request: @Sendable ([OutgoingFragment]) async -> Outcome
     ) async -> [Outcome] {
+        let start = ContinuousClock.now
         let outcome = await request(fragments)
+        if case .success = outcome { record(.now - start) }
         guard fragments.count > 1, case .failure(let failure) = outcome, Self.mayConcernOne(failure) else {
             return fragments.map { _ in outcome }
         }

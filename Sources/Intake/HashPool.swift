@@ -97,9 +97,11 @@ package final class HashPool: Sendable {
 
     /// Hashes an open file. Returns `changed` if the agent ends meanwhile.
     package func hash(_ file: SharedDescriptor) async -> HashFinding {
-        let (lane, hasher) = lane(for: (try? FileStatus(of: file.rawValue).size) ?? 0)
+        var (lane, hasher) = lane(for: (try? FileStatus(of: file.rawValue).size) ?? 0)
+        // Whoever asks wants each byte read now.
+        hasher.checkpoints = nil
         return await withCheckedContinuation { continuation in
-            lane.run { [isStopped] in
+            lane.run { [hasher, isStopped] in
                 continuation.resume(returning: isStopped.isSet ? .changed : hasher.hash(file))
             }
         }

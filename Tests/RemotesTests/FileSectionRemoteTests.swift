@@ -160,7 +160,7 @@ struct FileSectionRemoteTests {
         }
         let report = try #require(FileSectionRemote.progress(of: fragments))
         report(130)
-        #expect(seen.withLock { $0 } == [0: 100, 1: 30])
+        #expect(seen.withLock { $0 } == [0: 100, 1: 30, 2: 0])
         report(500)
         #expect(seen.withLock { $0 } == [0: 100, 1: 100, 2: 100])
     }

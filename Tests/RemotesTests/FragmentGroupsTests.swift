@@ -90,6 +90,29 @@ struct FragmentGroupsTests {
         #expect(server.requests.flatMap(\.self).count == 10)
     }
 
+    @Test("if a fragment of a refused group meets a refused token, the others are not sent")
+    func stopped() async throws {
+        let failure = RemoteFailure.signedOut(FileError(code: "signed_out", message: "no", retryable: true))
+        let server = HeldServer { .failure($0.count > 1 ? .forgotten : failure) }
+        let (outcomes, _) = try await sendTen(to: server)
+        #expect(outcomes.allSatisfy { if case .failure(failure) = $0 { true } else { false } })
+        let groups = server.requests.filter { $0.count > 1 }
+        let alone = server.requests.count - groups.count
+        #expect(alone == 10 - groups.flatMap(\.self).count + groups.count)
+    }
+
+    @Test("sends waiting fragments after a while, even if no request ends")
+    func overdue() async throws {
+        let server = HeldServer()
+        let groups = makeGroups(longestWait: .milliseconds(1))
+        let content = try TestContent(1, size: 100)
+        let tasks = (0..<10).map { number in Task { await send(content, number, groups, to: server) } }
+        await server.wait(forFragments: 10)
+        server.open()
+        for task in tasks { if case .failure(let failure) = await task.value { Issue.record("\(failure)") } }
+        #expect(server.requests.flatMap(\.self).count == 10)
+    }
+
     @Test("a cancelled fragment leaves the others of its request alone; without any, the request is cancelled")
     func cancelled() async throws {
         let server = HeldServer()
@@ -117,8 +140,8 @@ struct FragmentGroupsTests {
     }
 
     /// Groups for a server that answers at once and takes four fragments in a request.
-    private func makeGroups() -> FragmentGroups {
-        let groups = FragmentGroups(executor: nil)
+    private func makeGroups(longestWait: Duration = .seconds(3600)) -> FragmentGroups {
+        let groups = FragmentGroups(executor: nil, longestWait: longestWait)
         groups.setMost(4)
         groups.record(.zero)
         return groups

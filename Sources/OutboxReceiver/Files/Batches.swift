@@ -50,6 +50,9 @@ final class Batches<Item: Sendable>: Sendable {
         }
     }
 
+    /// The number of items that no batch has taken yet.
+    var count: Int { state.withLock { $0.items.count } }
+
     /// Waits until all items so far are processed.
     func waitForAll() async {
         await wait(for: state.withLock { $0.items.isEmpty ? $0.number - 1 : $0.number })

@@ -15,8 +15,8 @@ struct RunningMD5: Sendable {
         MD5_Update(&context, bytes.baseAddress, bytes.count)
     }
 
-    /// Adds each input to its hash, none of which is within a block of 64 bytes. Eight at once take a fifth of the time of
-    /// one after the other.
+    /// Adds each input to its hash. No hash may be within a block of 64 bytes. Eight at once take a fifth of the time of one
+    /// after the other.
     static func update(_ hashes: inout [RunningMD5], with inputs: [UnsafeRawBufferPointer]) {
         let most = Int(OUTBOX_MD5_LANES)
         for start in stride(from: 0, to: inputs.count, by: most) {

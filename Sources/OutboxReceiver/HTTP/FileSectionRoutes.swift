@@ -84,7 +84,7 @@ struct FileSectionRoutes {
             writer.abandon()
             throw error
         }
-        if case .upload(let upload) = blocks[0].destination { await upload.waitForDigests() }
+        for case .upload(let upload) in blocks.map(\.destination) { await upload.waitForDigests() }
         return .json()
     }
 

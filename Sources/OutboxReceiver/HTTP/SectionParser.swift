@@ -140,7 +140,7 @@ struct SectionParser {
             rest = rest[end.upperBound...]
         }
         guard let first = lines.first, first.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) else {
-            throw .badRequest("The first boundary is malformed, or the body has no part.")
+            throw .badRequest("A boundary is malformed, or the body has too few parts.")
         }
         let title = "content-disposition:"
         let dispositions = lines.filter {

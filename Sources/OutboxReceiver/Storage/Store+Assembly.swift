@@ -6,12 +6,17 @@ extension Store {
     /// Takes the next step for an upload: digests blocks, or assembles the complete file.
     func advance(_ upload: Upload) {
         let step = upload.nextStep(at: now())
-        if upload.plan.blockCount == 1, case .digest(let block) = step, let bytes = block.bytes {
+        if upload.plan.blockCount == 1, case .digest(let block) = step, let bytes = block.bytes,
+            smallFiles.count < Self.mostSmallFiles
+        {
             smallFiles.add(SmallFile(upload: upload, block: block, bytes: bytes)) { self.digest(each: $0) }
         } else {
             take(step, of: upload, on: .caller)
         }
     }
+
+    /// How many small files may wait for their digests in memory. The caller digests any further one.
+    private static let mostSmallFiles = 16
 
     /// A content of one block that is in memory and lacks its digests.
     struct SmallFile {
@@ -32,8 +37,8 @@ extension Store {
 
     private enum Place { case caller, digestThread }
 
-    /// Small uploads are digested by the caller, because a hop between threads costs as much as digesting a small file.
-    /// Separate threads digest large uploads, and all blocks that must be read back.
+    /// Small uploads of several blocks are digested by the caller, because a hop between threads costs as much as digesting
+    /// a block. Separate threads digest large uploads, and all blocks that must be read back.
     private func take(_ first: Upload.NextStep, of upload: Upload, on place: Place) {
         var step = first
         var count = 0

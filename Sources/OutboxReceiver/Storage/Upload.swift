@@ -161,12 +161,20 @@ final class Upload: Sendable {
         return try outcome.get()
     }
 
-    /// Writes bytes of the ticket's block. Throws ``Refusal/superseded`` if a later request took the block.
+    /// Throws unless the ticket is valid: ``Refusal/superseded`` if a later request took the block, ``Refusal/unknownID`` if
+    /// the upload is gone.
+    private static func check(_ ticket: Ticket, _ state: borrowing State) throws {
+        if state.receiving[ticket.block] != ticket.number {
+            throw state.phase == .gone ? Refusal.unknownID : Refusal.superseded
+        }
+    }
+
+    /// Writes bytes of the ticket's block. Throws if the ticket is invalid.
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int64, to file: OpenFile, _ ticket: Ticket
     ) throws {
         try writing.locked {
-            guard state.withLock({ $0.receiving[ticket.block] == ticket.number }) else { throw Refusal.superseded }
+            try state.withLock { try Self.check(ticket, $0) }
             try file.write(bytes, at: offset)
         }
     }
@@ -175,11 +183,11 @@ final class Upload: Sendable {
     /// - Parameters:
     ///   - bytes: The whole block, if it is in memory.
     ///   - record: Makes the arrival durable, before other threads can see it. `isLast` is true for a block that the
-    ///     digests only need to take from memory to be complete: the assembly follows at once, so this block needs no
-    ///     journal entry.
+    ///     digests only need to take from memory to be complete: the assembly follows soon, so this block needs no
+    ///     journal entry: after a kill, the client sends it again.
     func complete(_ ticket: Ticket, bytes: BlockBuffer?, record: (_ isLast: Bool) throws -> Void) throws {
         try state.withLock { state in
-            guard state.receiving[ticket.block] == ticket.number else { throw Refusal.superseded }
+            try Self.check(ticket, state)
             let isNext = state.digested == ticket.block && state.digesting == nil
             try record(isNext && bytes != nil && ticket.block + 1 == plan.blockCount)
             state.receiving[ticket.block] = nil

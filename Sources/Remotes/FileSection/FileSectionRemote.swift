@@ -107,8 +107,9 @@ public final class FileSectionRemote: Remote {
         if fragments.count == 1 { return fragments[0].onProgress }
         return { bytes in
             var start: UInt64 = 0
-            for fragment in fragments where start < bytes {
-                fragment.onProgress?(min(bytes - start, fragment.body.length))
+            for fragment in fragments {
+                // 0 if the request starts over.
+                fragment.onProgress?(min(bytes - min(start, bytes), fragment.body.length))
                 start += fragment.body.length
             }
         }

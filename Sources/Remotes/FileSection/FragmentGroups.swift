@@ -1,13 +1,13 @@
 import Synchronization
 import UploadCore
 
-/// Groups the fragments of small files, so that one request brings several of them to a server that takes this.
+/// Groups the fragments of small files, so that one request brings several of them to a server that supports this.
 ///
 /// A request for each file costs both sides more than the 64 KiB of a small picture. A group holds no more bytes than one
 /// large fragment, so a link that breaks costs no more than otherwise.
 ///
-/// Fragments that come while no request is under way are sent at once. Others wait until they make up half of all: a
-/// larger group would leave the link idle while the server answers. Over a long link, where processors hardly matter, an
+/// Fragments that come while no request is under way are sent at once. Others wait until they make up half of all
+/// fragments waiting or under way, but not for long: a larger group would leave the link idle while the server answers. Over a long link, where processors hardly matter, an
 /// eighth is enough: more connections at once carry more, because a lost packet slows down only its own.
 final class FragmentGroups: Sendable {
     typealias Outcome = Result<Void, RemoteFailure>
@@ -21,8 +21,10 @@ final class FragmentGroups: Sendable {
 
     /// A link is long if no request takes less.
     static let longTime = Duration.milliseconds(20)
+    /// The time between a failed request and the next one.
+    private static let pause = Duration.milliseconds(100)
     /// How long the time of the fastest request counts. The network may change.
-    private static let memory = Duration.seconds(600)
+    private static let fastestLifetime = Duration.seconds(600)
 
     private typealias Waiter = CheckedContinuation<Outcome, Never>
 
@@ -44,6 +46,8 @@ final class FragmentGroups: Sendable {
         var waiting: [Member] = []
         /// Whether a task will look at `waiting`.
         var isBeginning = false
+        /// Whether a task will look at `waiting` after a while.
+        var isTimed = false
         /// The requests under way, by the number of their first fragment.
         var requests: [UInt64: Request] = [:]
         var newest: UInt64 = 0
@@ -53,10 +57,14 @@ final class FragmentGroups: Sendable {
 
     private let state = Mutex(State())
     private let executor: (any TaskExecutor)?
+    private let longestWait: Duration
 
-    /// - Parameter executor: runs the requests.
-    init(executor: (any TaskExecutor)?) {
+    /// - Parameters:
+    ///   - executor: runs the requests.
+    ///   - longestWait: how long a fragment waits for others at most.
+    init(executor: (any TaskExecutor)?, longestWait: Duration = .milliseconds(100)) {
         self.executor = executor
+        self.longestWait = longestWait
     }
 
     /// Learns how many fragments the server takes in a request.
@@ -67,7 +75,7 @@ final class FragmentGroups: Sendable {
         let now = ContinuousClock.now
         state.withLock { state in
             if let fastest = state.fastest, fastest.took <= took, now < fastest.until { return }
-            state.fastest = (took, now + Self.memory)
+            state.fastest = (took, now + Self.fastestLifetime)
         }
     }
 
@@ -104,30 +112,41 @@ final class FragmentGroups: Sendable {
     }
 
     /// Begins requests with the waiting fragments.
-    private func begin(_ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome) {
+    ///
+    /// - Parameter isOverdue: whether no fragment may wait any longer.
+    private func begin(
+        _ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome, isOverdue: Bool = false
+    ) {
         state.withLock { state in
             state.isBeginning = false
-            while let members = Self.takeGroup(from: &state) {
+            while let members = Self.takeGroup(from: &state, isOverdue: isOverdue) {
                 let number = members[0].number
-                let task = Task(executorPreference: executor) {
-                    let outcomes = await self.outcomes(of: members.map(\.fragment), request)
-                    let waiters = self.end(number)
-                    for (member, outcome) in zip(members, outcomes) {
-                        waiters[member.number]?.resume(returning: outcome)
-                    }
-                    self.begin(request)
-                }
+                let task = Task(executorPreference: executor) { await self.send(members, request) }
                 let waiters = Dictionary(uniqueKeysWithValues: members.map { ($0.number, $0.waiter) })
                 state.requests[number] = Request(waiters: waiters, task: task)
             }
+            if !state.waiting.isEmpty { beginLater(request, &state) }
+        }
+    }
+
+    /// Sends what still waits after a while. The requests under way may hang.
+    private func beginLater(
+        _ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome, _ state: inout State
+    ) {
+        if state.isTimed { return }
+        state.isTimed = true
+        Task(executorPreference: executor) {
+            try? await Task.sleep(for: self.longestWait)
+            self.state.withLock { $0.isTimed = false }
+            self.begin(request, isOverdue: true)
         }
     }
 
     /// Removes and returns the members of the next request; nil while they should wait for others.
-    private static func takeGroup(from state: inout State) -> [Member]? {
+    private static func takeGroup(from state: inout State, isOverdue: Bool) -> [Member]? {
+        let underWay = state.requests.values.reduce(0) { $0 + $1.waiters.count }
         let count = groupSize(
-            state.waiting.map(\.fragment.body.length), most: state.most,
-            underWay: state.requests.values.reduce(0) { $0 + $1.waiters.count },
+            state.waiting.map(\.fragment.body.length), most: state.most, underWay: isOverdue ? 0 : underWay,
             isLong: state.fastest.map { $0.took >= longTime } ?? true)
         if count == 0 { return nil }
         defer { state.waiting.removeFirst(count) }
@@ -154,37 +173,51 @@ final class FragmentGroups: Sendable {
 
     /// Sends fragments together. If the server refuses them, or the bytes of one are unavailable, sends each alone, so
     /// that only those fail that are to blame.
-    private func outcomes(
-        of fragments: [OutgoingFragment], _ request: @Sendable ([OutgoingFragment]) async -> Outcome
-    ) async -> [Outcome] {
+    private func send(
+        _ members: [Member], _ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome
+    ) async {
+        let number = members[0].number
         let start = ContinuousClock.now
-        let outcome = await request(fragments)
+        var outcome = await request(members.map(\.fragment))
         if case .success = outcome { record(.now - start) }
-        guard fragments.count > 1, case .failure(let failure) = outcome, Self.mayConcernOne(failure) else {
-            return fragments.map { _ in outcome }
+        if members.count > 1, case .failure(let failure) = outcome, mayConcernOne(failure, of: members) {
+            // The server may refuse each group.
+            if case .permanent = failure { setMost(1) }
+            for member in members where isWanted(member, in: number) {
+                member.fragment.body.rewind()
+                outcome = await request([member.fragment])
+                takeWaiter(of: member, in: number)?.resume(returning: outcome)
+                // The server or the link is to blame: the others must wait, too.
+                if case .failure(let failure) = outcome, !Self.concernsOne(failure) { break }
+            }
         }
-        // The server may refuse each group.
-        if case .permanent = failure { setMost(1) }
-        var outcomes: [Outcome] = []
-        for fragment in fragments {
-            fragment.body.rewind()
-            outcomes.append(await request([fragment]))
-        }
-        return outcomes
+        let rest = state.withLock { $0.requests.removeValue(forKey: number)?.waiters ?? [:] }
+        for waiter in rest.values { waiter.resume(returning: outcome) }
+        // The upload machine hears of trouble with the server first.
+        if case .failure(let failure) = outcome, !Self.concernsOne(failure) { try? await Task.sleep(for: Self.pause) }
+        begin(request)
     }
 
-    private static func mayConcernOne(_ failure: RemoteFailure) -> Bool {
+    private static func concernsOne(_ failure: RemoteFailure) -> Bool {
         switch failure {
         case .forgotten, .permanent, .source, .outOfStep, .busyUpload: true
         case .temporary, .signedOut, .cancelled: false
         }
     }
 
-    /// Ends a request.
-    ///
-    /// - Returns: the callers that still wait.
-    private func end(_ number: UInt64) -> [UInt64: Waiter] {
-        state.withLock { $0.requests.removeValue(forKey: number)?.waiters ?? [:] }
+    /// Whether a failure may concern one fragment. The server can't take one that was cancelled and is sent anew.
+    private func mayConcernOne(_ failure: RemoteFailure, of members: [Member]) -> Bool {
+        if Self.concernsOne(failure) { return true }
+        guard case .temporary = failure else { return false }
+        return state.withLock { $0.requests[members[0].number]?.waiters.count ?? 0 } < members.count
+    }
+
+    private func isWanted(_ member: Member, in request: UInt64) -> Bool {
+        state.withLock { $0.requests[request]?.waiters[member.number] != nil }
+    }
+
+    private func takeWaiter(of member: Member, in request: UInt64) -> Waiter? {
+        state.withLock { $0.requests[request]?.waiters.removeValue(forKey: member.number) }
     }
 
     /// Gives up a fragment. A request goes on while somebody waits for another of its fragments.

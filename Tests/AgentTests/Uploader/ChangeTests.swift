@@ -148,7 +148,11 @@ struct UploaderChangeTests {
         await bench.uploader.take([.ready(try bench.path("a"), status)])
         try await Poll.until("the hash's end") { await bench.uploader.core.book.hashCount == 0 }
         try bench.write("a", content(2))
-        await bench.passGrace()
+        // The agent may look for the file only now, so one grace may pass too early.
+        try await Poll.until("the end of a's upload") {
+            await bench.passGrace()
+            return try await bench.record("a")?.state == .done
+        }
         try await bench.ends("a", .done)
     }
 }

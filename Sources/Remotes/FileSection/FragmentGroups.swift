@@ -7,8 +7,9 @@ import UploadCore
 /// large fragment, so a link that breaks costs no more than otherwise.
 ///
 /// Fragments that come while no request is under way are sent at once. Others wait until they make up half of all
-/// fragments waiting or under way, but not for long: a larger group would leave the link idle while the server answers. Over a long link, where processors hardly matter, an
-/// eighth is enough: more connections at once carry more, because a lost packet slows down only its own.
+/// fragments waiting or under way, but not for long: a larger group would leave the link idle while the server answers.
+/// Over a long link, where processors hardly matter, an eighth is enough: more connections at once carry more, because a
+/// lost packet slows down only its own.
 final class FragmentGroups: Sendable {
     typealias Outcome = Result<Void, RemoteFailure>
 

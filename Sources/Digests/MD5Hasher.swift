@@ -2,6 +2,8 @@ import CCrypto
 
 /// Computes an MD5 (RFC 1321). The state is a plain value: it can be copied, stored and continued on this machine.
 public struct MD5Hasher {
+    /// How many digests ``hash(each:)`` computes together.
+    public static let mostTogether = Int(OUTBOX_MD5_LANES)
     /// The number of bytes in a stored state.
     static let stateSize = MemoryLayout<MD5_CTX>.size
 
@@ -51,9 +53,8 @@ public struct MD5Hasher {
     /// Returns the digests of several inputs. Eight inputs of the same length take a fifth of the time of one after the
     /// other.
     public static func hash(each inputs: [UnsafeRawBufferPointer]) -> [[UInt8]] {
-        let most = Int(OUTBOX_MD5_LANES)
-        return stride(from: 0, to: inputs.count, by: most).flatMap { start in
-            let group = inputs[start..<min(start + most, inputs.count)]
+        stride(from: 0, to: inputs.count, by: mostTogether).flatMap { start in
+            let group = inputs[start..<min(start + mostTogether, inputs.count)]
             var contexts = group.map { _ in MD5Hasher().context }
             outbox_md5_update_each(&contexts, group.map(\.baseAddress), group.map(\.count), group.count)
             return contexts.map { context in

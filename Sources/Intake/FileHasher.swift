@@ -97,7 +97,7 @@ struct FileHasher {
             }
         }
         guard offset == before.size else { return .changed }
-        return try finish(file, before, type) { hasher.finish() }
+        return try finish(file, before, type, &hasher)
     }
 
     /// Returns why the opened file is not the settled one or not taken; nil if it is taken.
@@ -122,12 +122,12 @@ struct FileHasher {
 
     /// Returns the digests of a file that was read to its end, unless it changed meanwhile.
     private func finish(
-        _ file: SharedDescriptor, _ before: FileStatus, _ type: MediaType,
-        _ digests: () -> (content: DropContent, digests: [UInt64], parts: [PartDigests]?)
+        _ file: SharedDescriptor, _ before: FileStatus, _ type: MediaType, _ hasher: inout ContentHasher,
+        md5: [UInt8]? = nil
     ) throws(Errno) -> HashFinding {
         let identity = FileIdentity(try FileStatus(of: file.rawValue))
         guard identity == FileIdentity(before) else { return .changed }
-        let (content, digests, partDigests) = digests()
+        let (content, digests, partDigests) = hasher.finish(md5: md5)
         if let partDigests { parts?.store(partDigests, of: content.key) }
         return .content(identity, type, content, digests: digests)
     }
@@ -175,7 +175,7 @@ struct FileHasher {
             case .whole(var whole):
                 let md5 = md5s.popFirst()
                 do throws(Errno) {
-                    return try finish(whole.file, whole.status, whole.type) { whole.hasher.finish(md5: md5) }
+                    return try finish(whole.file, whole.status, whole.type, &whole.hasher, md5: md5)
                 } catch {
                     return failure(error, job.path)
                 }

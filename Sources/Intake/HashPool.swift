@@ -37,8 +37,6 @@ package final class HashPool: Sendable {
 
     /// Files with at most as many bytes fit into one read.
     static let smallSize = UInt64(FileHasher.bufferSize)
-    /// The largest number of small files that a thread takes together.
-    static let mostTogether = 8
 
     private let isStopped = Stop()
     private let hasher: FileHasher
@@ -83,7 +81,7 @@ package final class HashPool: Sendable {
         if size <= Self.smallSize {
             waiting.add(job)
             return small.run { [hasher, waiting, isStopped] in
-                let jobs = waiting.take(atMost: Self.mostTogether)
+                let jobs = waiting.take(atMost: MD5Hasher.mostTogether)
                 if isStopped.isSet { return }
                 for (job, finding) in zip(jobs, hasher.hash(each: jobs)) { job.done(finding) }
             }

@@ -6,8 +6,8 @@ struct IncomingBlock {
     let length: Int
 }
 
-/// Writes the blocks of one request, one after the other. A block is complete when the next one begins: only then is it
-/// certain that it has the right length.
+/// Writes the blocks of one request, one after the other. A block is complete when the next one begins, which proves its
+/// length.
 struct BlockWriter {
     private let store: Store
     private let blocks: [IncomingBlock]
@@ -39,15 +39,15 @@ struct BlockWriter {
     /// Completes the block that is being received.
     mutating func finish() throws {
         guard let index = current else { return }
-        if fragment != nil {
-            try fragment?.complete(in: store)
+        try fragment?.complete(in: store)
+        log(blocks[index].block, fragment != nil)
+        if let upload = fragment?.upload {
             store.counters.count { [length = blocks[index].length] values in
                 values.fragments += 1
                 values.fragmentBytes += Int64(length)
             }
+            store.advance(upload)
         }
-        log(blocks[index].block, fragment != nil)
-        if let upload = fragment?.upload { store.advance(upload) }
         fragment = nil
         current = nil
     }

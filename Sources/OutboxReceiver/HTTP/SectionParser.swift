@@ -27,7 +27,7 @@ struct SectionParser {
     private let name: String
     /// The lengths of the parts in bytes; nil for one part of any length.
     private let lengths: [Int]?
-    /// The part that the parser is in, or after whose payload it is.
+    /// The index of the current part, which lasts until the next boundary.
     private var part = 0
     private var state = State.head(ByteBuffer())
 

@@ -37,7 +37,9 @@ extension UploadMachine {
     }
 
     private mutating func scheduleQuestions(now: Now) {
-        while !dueForQuestion.isEmpty, mayBegin(.finish, now), isUnderWay(.finish) < parallelRequests {
+        while !dueForQuestion.isEmpty, mayBegin(.finish, now),
+            isUnderWay(.finish) < mostRequests(for: dueForQuestion.count)
+        {
             let batch = takeBatch(.finish, from: [\.dueForQuestion], now: now)
             if batch.isEmpty { return }
             for key in batch {
@@ -93,10 +95,17 @@ extension UploadMachine {
         }
     }
 
-    /// How many registrations, or questions, are in flight at once: one if a request holds many uploads, so that the next
-    /// one fills up. Otherwise as many as fragments: the registration of a small file takes as many round trips as its
-    /// bytes.
-    private var parallelRequests: Int { traits.batch > 1 ? 1 : max(limits.filesInFlight, pace.window) }
+    /// How many registrations, or questions, of whole batches are in flight at once. With one alone, all small files of a
+    /// burst would wait for its answer together, and both processors of a small machine for each other.
+    private static let mostBatches = 3
+
+    /// How many registrations, or questions, are in flight at once. Of requests that hold many uploads one, so that the next
+    /// one fills up, unless enough uploads wait to fill it. Of others as many as fragments: the registration of a small
+    /// file takes as many round trips as its bytes.
+    private func mostRequests(for waiting: Int) -> Int {
+        if traits.batch == 1 { return max(limits.filesInFlight, pace.window) }
+        return waiting < traits.batch ? 1 : Self.mostBatches
+    }
 
     /// How many files of at least `Upload.slotSize` may send at once. On a slow link, which carries few fragments at once,
     /// this lets one file finish after the other.
@@ -230,15 +239,19 @@ extension UploadMachine {
         vacate(key, now: now)
     }
 
-    /// How many small uploads to register ahead of free slots without batches. Each waits for a commit of the ledger before
+    /// How many small uploads to register ahead of free slots. Without batches, each waits for a commit of the ledger before
     /// it sends, and during a burst these are 20 ms apart, so the files in flight alone would leave the link idle.
-    private var smallOnesAhead: Int { min(limits.mostFragments, UploadLimits.automaticMost) }
+    private var smallOnesAhead: Int {
+        if traits.batch == 1 { return min(limits.mostFragments, UploadLimits.automaticMost) }
+        return unregisteredSmall.count < traits.batch
+            ? traits.lookahead : max(traits.lookahead, Self.mostBatches * traits.batch)
+    }
 
     /// Registers uploads ahead of free slots. Small and large uploads count apart, so that neither class keeps the other
     /// from being ready for its turn.
     private mutating func scheduleRegistrations(now: Now) {
         let ahead = max(traits.lookahead, limits.filesInFlight)
-        while mayBegin(.register, now), isUnderWay(.register) < parallelRequests {
+        while mayBegin(.register, now), isUnderWay(.register) < mostRequests(for: unregisteredSmall.count) {
             var queues: [Queue] = []
             if upcoming[isSmall: true] < max(ahead, smallOnesAhead) { queues.append(\.unregisteredSmall) }
             if upcoming[isSmall: false] < ahead { queues.append(\.unregisteredLarge) }

@@ -196,6 +196,19 @@ struct ScheduleTests {
         #expect(bench.underWay.count { $0.kind == .register } == 4)
     }
 
+    @Test(
+        "another batch is registered meanwhile if it is whole",
+        arguments: [(49, [1]), (60, [1]), (120, [1, 50]), (500, [1, 50, 50])] as [(UInt64, [Int])])
+    func wholeBatches(files: UInt64, registered: [Int]) {
+        var bench = Bench(files: 3, fragments: nil)
+        bench.tell(joins(1...1))
+        bench.tell(joins(2...files))
+        #expect(bench.batches(.register).map(\.count) == registered)
+        bench.run(for: .seconds(36_000))
+        #expect(bench.outcomes.count == Int(files))
+        #expect(bench.begun.filter { $0.kind == .finish }.allSatisfy { $0.keys.count <= 50 })
+    }
+
     @Test("a file moved to the front is sent next")
     func first() {
         var bench = Bench(files: 1)

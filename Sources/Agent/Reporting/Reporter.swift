@@ -14,6 +14,7 @@ struct Reporter {
     private var outcomes = OutcomeLog()
     /// Files, and descriptions of posts, whose sidecars are written once they are back.
     private var withheld: Set<RelativePath> = []
+    private var pace = ReportPace()
 
     /// Whether some sidecars wait for the return of their files.
     var withholds: Bool { !withheld.isEmpty }
@@ -26,7 +27,10 @@ struct Reporter {
 
     // MARK: Reports
 
-    /// Reports paths. Ignores unknown paths.
+    /// When `reportDelayed` is due; `nil` if no report is delayed.
+    var deadline: MonotonicTime? { pace.deadline }
+
+    /// Reports paths, soon if many others are reported. Ignores unknown paths.
     ///
     /// - Parameter areOld: whether the paths may have been reported long ago in this state. The log then has lines
     ///   for them already.
@@ -36,14 +40,32 @@ struct Reporter {
     ) -> Set<RelativePath> {
         var posts: Set<RelativePath> = []
         for path in paths {
-            guard let record = world.record(of: path) else { continue }
-            let report = world.report(of: record)
-            if hasPlaceForSidecar(path, world) { sidecars.note(report) }
-            let news = events.publish(report)
-            if news == .state || news == .first && !areOld { log(report, world.now) }
+            guard let record = world.record(of: path), pace.admits(path, record.state, now: world.now) else { continue }
+            report(record, areOld: areOld, world)
             if let directory = world.posts.directory(of: record) { posts.insert(directory) }
         }
         return posts
+    }
+
+    /// Makes the delayed reports.
+    ///
+    /// - Returns: the directories of the posts that these files belong to.
+    mutating func reportDelayed(_ world: ReportWorld) -> Set<RelativePath> {
+        var posts: Set<RelativePath> = []
+        for path in pace.takeDelayed(now: world.now) {
+            // A final state is reported once it is durable.
+            guard let record = world.record(of: path), !record.state.isFinal else { continue }
+            report(record, world)
+            if let directory = world.posts.directory(of: record) { posts.insert(directory) }
+        }
+        return posts
+    }
+
+    private mutating func report(_ record: DropRecord, areOld: Bool = false, _ world: ReportWorld) {
+        let report = world.report(of: record)
+        if hasPlaceForSidecar(record.path, world) { sidecars.note(report) }
+        let news = events.publish(report)
+        if news == .state || news == .first && !areOld { log(report, world.now) }
     }
 
     /// Publishes the progress of paths within a fragment. Sidecars show only whole fragments.

@@ -115,6 +115,7 @@ final class StepRunner {
             parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
         case .ledgerFailed(let error): ledgerFailed(error)
         case .report(let paths): return reportFiles(paths, core)
+        case .reportDelayed: return progressed(reporter.reportDelayed(world(core)))
         case .reportFacts(let paths): return reportFiles(paths, areOld: true, core)
         case .reportUploads(let keys): return reportUploads(keys, core)
         case .reportAllUploads: return reportUploads(core.machine.keys, core) + [.handle(.allProgressed)]
@@ -336,9 +337,15 @@ final class StepRunner {
         _ paths: some Collection<RelativePath>, areOld: Bool = false, _ core: AgentCore
     ) -> [AgentStep] {
         if paths.isEmpty { return [] }
-        let directories = reporter.report(paths, areOld: areOld, world(core))
-        return directories.isEmpty ? [] : [.handle(.progressed(directories))]
+        return progressed(reporter.report(paths, areOld: areOld, world(core)))
     }
+
+    private func progressed(_ posts: Set<RelativePath>) -> [AgentStep] {
+        posts.isEmpty ? [] : [.handle(.progressed(posts))]
+    }
+
+    /// When delayed reports are due; `nil` if there are none.
+    var reportDeadline: MonotonicTime? { reporter.deadline }
 
     private func reportUploads(_ keys: some Collection<ContentKey>, _ core: AgentCore) -> [AgentStep] {
         let machine = core.machine

@@ -25,6 +25,8 @@ enum AgentStep: Sendable {
 
     /// Report the state of files. Ignores unknown paths.
     case report([RelativePath])
+    /// Make the reports that a burst delayed.
+    case reportDelayed
     /// Report that more is known of the content of files, perhaps long after their final state.
     case reportFacts([RelativePath])
     /// Report the files that wait for these uploads.

@@ -116,7 +116,7 @@ extension Uploader {
     private func giveUp() {
         handle(.uploads([.stop]))
         core.letGoOfRetiring()
-        perform([.recoverHeldFiles])
+        perform([.reportDelayed, .recoverHeldFiles])
         cancelAlarm()
         runner.cancelRequests()
     }

@@ -241,12 +241,13 @@ actor Uploader {
     private func setAlarm() {
         if hasStopped { return }
         let now = self.now.monotonic
-        guard let next = core.nextDeadline(after: now) else { return }
+        guard let next = [core.nextDeadline(after: now), runner.reportDeadline].compactMap(\.self).min() else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
     }
 
     func alarmRang() {
         alarm.rang()
+        if let deadline = runner.reportDeadline, deadline <= now.monotonic { perform([.reportDelayed]) }
         handle(.tick)
     }
 

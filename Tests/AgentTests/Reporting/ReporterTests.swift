@@ -35,6 +35,31 @@ struct ReporterTests {
         #expect(await !exists("unknown.outbox.json"))
     }
 
+    @Test("reports the latest states of many files together, and names the posts of the files then")
+    mutating func burst() async throws {
+        let directory = try stage.addPost(.collecting)
+        var reporter = stage.reporter
+        let many = try (0..<ReportPace.mostAtOnce).map { try stage.add("early\($0)").path }
+        _ = reporter.report(many, stage.world)
+        #expect(stage.events.lastNumber == UInt64(many.count))
+        #expect(reporter.deadline == nil)
+
+        // One changes its state, one ends, one is in a post.
+        let paths = try ["a", "b", "sea/a.jpg"].map { try stage.add($0, .hashing).path }
+        #expect(reporter.report(paths, stage.world) == [])
+        #expect(stage.events.lastNumber == UInt64(many.count))
+        #expect(reporter.deadline == stage.clock.now.monotonic + ReportPace.interval)
+        _ = try stage.add("a", .queued)
+        await stage.ledger.commit([stage.book.keep(try stage.record("b", .done))])
+        _ = reporter.report(paths[...1], stage.world)
+        #expect(stage.events.lastNumber == UInt64(many.count + 1))
+
+        #expect(reporter.reportDelayed(stage.world) == [directory])
+        #expect(stage.events.lastNumber == UInt64(many.count + 3))
+        #expect(reporter.deadline == nil)
+        #expect(await exists("b.outbox.json"))
+    }
+
     @Test("logs an outcome once, however late more is known of the file")
     mutating func outcome() async throws {
         let outcomes = { [log = stage.log] in

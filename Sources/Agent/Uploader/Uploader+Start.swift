@@ -108,6 +108,7 @@ extension Uploader {
     ///
     /// - Returns: the mark for the ledger; `nil` if the next run has something to catch up on.
     private func seal() -> [UInt8]? {
+        perform([.reportDelayed])
         isSealed = true
         // Somebody may delete a separate tree of sidecars, which no scan of the outbox would notice.
         return isCaughtUp && parts.sidecars.standBesideFiles ? runner.caughtUpMark : nil
@@ -116,7 +117,7 @@ extension Uploader {
     private func giveUp() {
         handle(.uploads([.stop]))
         core.letGoOfRetiring()
-        perform([.reportDelayed, .recoverHeldFiles])
+        perform([.recoverHeldFiles])
         cancelAlarm()
         runner.cancelRequests()
     }

@@ -127,6 +127,7 @@ actor Uploader {
             default: perform(runner.perform(step, core))
             }
         }
+        if runner.reportDeadline != nil { prepareUpkeep() }
         reportLedgerTrouble()
     }
 

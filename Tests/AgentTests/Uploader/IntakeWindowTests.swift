@@ -1,4 +1,5 @@
 import AgentTestSupport
+import Foundation
 import Ledger
 import Reports
 import TestSupport
@@ -37,6 +38,23 @@ struct IntakeWindowTests {
         for index in 0..<count { try bench.write("new\(index % 3)/\(index)", content(UInt8(count + index))) }
         try await Poll.until("the new files") { await bench.backend.health().files?["done"] == 2 * count }
         try await Poll.until("the end of the scan") { await bench.backend.health().scanned }
+        await bench.uploader.stop()
+    }
+
+    @Test("each file of a burst gets its sidecar, though most reports are delayed")
+    func burst() async throws {
+        let bench = try await Bench(clock: .ahead(by: .zero))
+        bench.remote.hold(.register)
+        let count = 2 * ReportPace.mostAtOnce
+        for index in 0..<count { try await bench.drop("\(index)", content(UInt8(index))) }
+        try await Poll.until("the sidecars") {
+            bench.clock.advance(by: ReportPace.interval)
+            return try FileManager.default.contentsOfDirectory(atPath: bench.outbox).count {
+                $0.hasSuffix(".outbox.json")
+            }
+                == count
+        }
+        bench.remote.release()
         await bench.uploader.stop()
     }
 

@@ -143,7 +143,8 @@ struct GroupRegistrationTests {
         var bench = Bench(RemoteTraits(batch: 3, lookahead: 50))
         bench.tell(joins(1...9) + [gather("s", [9, 8, 7, 6, 5, 4, 1])])
         bench.run()
-        #expect(bench.batches(.register) == [[9, 8, 7], [6, 5, 4], [1], [2, 3]])
+        // The others need not wait for the answer to the first request.
+        #expect(bench.batches(.register) == [[9, 8, 7], [2, 3], [6, 5, 4], [1]])
         #expect(bench.batches(.finish).joined().sorted() == Array(1...9))
         #expect(bench.outcomes.count == 9)
     }

@@ -198,7 +198,7 @@ struct ScheduleTests {
 
     @Test(
         "another batch is registered meanwhile if it is whole",
-        arguments: [(49, [1]), (60, [1]), (120, [1, 50]), (500, [1, 50, 50])] as [(UInt64, [Int])])
+        arguments: [(49, [1]), (60, [1, 50]), (120, [1, 50, 50]), (500, [1, 50, 50])] as [(UInt64, [Int])])
     func wholeBatches(files: UInt64, registered: [Int]) {
         var bench = Bench(files: 3, fragments: nil)
         bench.tell(joins(1...1))

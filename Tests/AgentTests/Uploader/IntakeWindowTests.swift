@@ -49,10 +49,8 @@ struct IntakeWindowTests {
         for index in 0..<count { try await bench.drop("\(index)", content(UInt8(index))) }
         try await Poll.until("the sidecars") {
             bench.clock.advance(by: ReportPace.interval)
-            return try FileManager.default.contentsOfDirectory(atPath: bench.outbox).count {
-                $0.hasSuffix(".outbox.json")
-            }
-                == count
+            let names = try FileManager.default.contentsOfDirectory(atPath: bench.outbox)
+            return names.count { $0.hasSuffix(".outbox.json") } == count
         }
         bench.remote.release()
         await bench.uploader.stop()

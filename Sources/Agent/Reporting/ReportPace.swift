@@ -10,12 +10,11 @@ struct ReportPace: Sendable {
     /// How many reports of an interval are made at once.
     static let mostAtOnce = 128
 
-    private var intervalEnd = MonotonicTime(nanoseconds: 0)
-    private var made = 0
+    private var limit = RateLimit(most: mostAtOnce, per: interval)
     private var delayed: Set<RelativePath> = []
 
     /// When the delayed reports are due; `nil` if there are none.
-    var deadline: MonotonicTime? { delayed.isEmpty ? nil : intervalEnd }
+    var deadline: MonotonicTime? { delayed.isEmpty ? nil : limit.next }
 
     /// Whether to report a path now. Otherwise `takeDelayed` returns the path.
     mutating func admits(_ path: RelativePath, _ state: FileState, now: MonotonicTime) -> Bool {
@@ -23,24 +22,17 @@ struct ReportPace: Sendable {
             delayed.remove(path)
             return true
         }
-        if delayed.isEmpty, now >= intervalEnd { begin(now) }
-        if made >= Self.mostAtOnce {
+        guard delayed.isEmpty, limit.next <= now else {
             delayed.insert(path)
             return false
         }
-        made += 1
+        limit.use(now: now)
         return true
     }
 
     /// Removes and returns the paths whose reports were delayed.
-    mutating func takeDelayed(now: MonotonicTime) -> Set<RelativePath> {
-        defer { begin(now) }
+    mutating func takeDelayed() -> Set<RelativePath> {
+        defer { delayed = [] }
         return delayed
-    }
-
-    private mutating func begin(_ now: MonotonicTime) {
-        intervalEnd = now + Self.interval
-        made = 0
-        delayed = []
     }
 }

@@ -41,8 +41,7 @@ struct Reporter {
         var posts: Set<RelativePath> = []
         for path in paths {
             guard let record = world.record(of: path), pace.admits(path, record.state, now: world.now) else { continue }
-            report(record, areOld: areOld, world)
-            if let directory = world.posts.directory(of: record) { posts.insert(directory) }
+            if let directory = report(record, areOld: areOld, world) { posts.insert(directory) }
         }
         return posts
     }
@@ -52,20 +51,23 @@ struct Reporter {
     /// - Returns: the directories of the posts that these files belong to.
     mutating func reportDelayed(_ world: ReportWorld) -> Set<RelativePath> {
         var posts: Set<RelativePath> = []
-        for path in pace.takeDelayed(now: world.now) {
+        for path in pace.takeDelayed() {
             // A final state is reported once it is durable.
             guard let record = world.record(of: path), !record.state.isFinal else { continue }
-            report(record, world)
-            if let directory = world.posts.directory(of: record) { posts.insert(directory) }
+            if let directory = report(record, areOld: false, world) { posts.insert(directory) }
         }
         return posts
     }
 
-    private mutating func report(_ record: DropRecord, areOld: Bool = false, _ world: ReportWorld) {
+    /// Makes one report now.
+    ///
+    /// - Returns: the directory of the post that the file belongs to; `nil` if it belongs to none.
+    private mutating func report(_ record: DropRecord, areOld: Bool, _ world: ReportWorld) -> RelativePath? {
         let report = world.report(of: record)
         if hasPlaceForSidecar(record.path, world) { sidecars.note(report) }
         let news = events.publish(report)
         if news == .state || news == .first && !areOld { log(report, world.now) }
+        return world.posts.directory(of: record)
     }
 
     /// Publishes the progress of paths within a fragment. Sidecars show only whole fragments.

@@ -13,7 +13,7 @@ struct ReportPaceTests {
         return pace.admits(path, state, now: now)
     }
 
-    private mutating func take() -> [String] { pace.takeDelayed(now: now).map(\.description) }
+    private mutating func take() -> [String] { pace.takeDelayed().map(\.description) }
 
     /// Returns how many reports of other paths are admitted in the present interval, of twice as many as usual.
     private mutating func fill() throws -> Int {
@@ -28,6 +28,7 @@ struct ReportPaceTests {
             let delayed = take()
             #expect(delayed.count == ReportPace.mostAtOnce)
             #expect(pace.deadline == nil)
+            now = now + ReportPace.interval
         }
     }
 

@@ -44,7 +44,7 @@ struct ReporterTests {
         #expect(stage.events.lastNumber == UInt64(many.count))
         #expect(reporter.deadline == nil)
 
-        // One changes its state, one ends, one is in a post.
+        // These three come too late. Then a is queued and b is done.
         let paths = try ["a", "b", "sea/a.jpg"].map { try stage.add($0, .hashing).path }
         let posts = reporter.report(paths, stage.world)
         #expect(posts == [])

@@ -1,6 +1,6 @@
 import UploadCore
 
-/// Limits how many jobs begin in each window of time. A window begins with its first job.
+/// Limits how many jobs, such as examinations or reports, begin in each window of time. A window begins with its first job.
 struct RateLimit: Sendable {
     /// Maximum number of jobs per window.
     let most: Int

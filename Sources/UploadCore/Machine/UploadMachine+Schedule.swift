@@ -243,8 +243,7 @@ extension UploadMachine {
     /// it sends, and during a burst these are 20 ms apart, so the files in flight alone would leave the link idle.
     private var smallOnesAhead: Int {
         if traits.batch == 1 { return min(limits.mostFragments, UploadLimits.automaticMost) }
-        return unregisteredSmall.count < traits.batch
-            ? traits.lookahead : max(traits.lookahead, Self.mostBatches * traits.batch)
+        return mostRequests(for: unregisteredSmall.count) * traits.batch
     }
 
     /// Registers uploads ahead of free slots. Small and large uploads count apart, so that neither class keeps the other

@@ -10,7 +10,7 @@ struct Settler {
     enum Cause {
         /// The file's name appeared, or a scan found the file; whether a writer exists is unknown.
         case appeared
-        /// A writer closed the file, or the complete file was moved in.
+        /// A writer closed the file, or the file was moved in.
         case written
         /// The file was renamed within the outbox, or its attributes changed; reported only if not known already.
         case touched
@@ -73,16 +73,39 @@ struct Settler {
     /// Whether the file is being settled.
     func contains(_ path: RelativePath) -> Bool { !entries.isEmpty && entries[path] != nil }
 
+    /// Returns how long a file must still be quiet, judging by its times; zero or less if it has been quiet for long enough.
+    ///
+    /// The quiet time runs from the last write. A rename, a link or a chmod changes only ctime. After one the file still
+    /// waits until any later change shows in ctime (`FileIdentity.isRacy`), so that one hash of it is enough.
+    ///
+    /// - Parameter wall: the present time, nanoseconds since 1970.
+    func quietTimeLeft(_ status: FileStatus, wall: Int64) -> Duration {
+        let sinceChange = Self.duration(from: status.changed, to: wall)
+        // The clock was set back.
+        if sinceChange < .zero { return settle }
+        // Every write changes ctime too, so an mtime in the future was set by a program.
+        let sinceWrite = max(Self.duration(from: status.modified, to: wall), sinceChange)
+        return max(settle - sinceWrite, min(settle, .nanoseconds(FileIdentity.tick)) - sinceChange)
+    }
+
+    private static func duration(from start: Int64, to end: Int64) -> Duration {
+        let (nanoseconds, overflow) = end.subtractingReportingOverflow(start)
+        return overflow ? .zero : .nanoseconds(nanoseconds)
+    }
+
     /// Handles an event and restarts the quiet time.
     ///
+    /// - Parameter quiet: the quiet time; nil for all of `settle`.
     /// - Returns: whether to report the file as seen.
-    mutating func note(_ path: RelativePath, _ cause: Cause, now: MonotonicTime) -> Bool {
+    mutating func note(
+        _ path: RelativePath, _ cause: Cause, now: MonotonicTime, quiet: Duration? = nil
+    ) -> Bool {
         var entry =
             entries[path]
             ?? Entry(
                 due: now, queued: MonotonicTime(nanoseconds: .max), isAnnounced: false, isFiltered: true,
                 hasWriterClosed: false, pause: settle)
-        entry.due = now + settle
+        entry.due = now + max(.zero, quiet ?? settle)
         entry.pause = settle
         entry.steady = nil
         entry.isMissing = false
@@ -105,18 +128,21 @@ struct Settler {
 
     /// Judges a file found by a scan.
     ///
-    /// - Parameter age: time since the file's last change by the wall clock; negative for a change in the future.
+    /// - Parameter wall: the present time, nanoseconds since 1970; the only clock comparable with a file's times.
     /// - Returns: the verdict, and whether to report the file as seen.
     mutating func found(
-        _ path: RelativePath, _ look: Look, age: Duration, now: MonotonicTime
+        _ path: RelativePath, _ look: Look, now: MonotonicTime, wall: Int64
     ) -> (verdict: Verdict, isSeen: Bool) {
         switch look {
-        case .free(let status) where age >= settle: return (.ready(status, unlessKnown: false), false)
+        case .free(let status):
+            let quiet = quietTimeLeft(status, wall: wall)
+            if quiet <= .zero { return (.ready(status, unlessKnown: false), false) }
+            return (.wait, note(path, .appeared, now: now, quiet: quiet))
         case .odd(let status): return (.odd(status, unlessKnown: false), false)
         case .directory: return (.directory, false)
         case .missing: return (.nothing, false)
         case .unreadable(let error): return (.unreadable(error), false)
-        case .free, .busy, .starved: return (.wait, note(path, .appeared, now: now))
+        case .busy, .starved: return (.wait, note(path, .appeared, now: now))
         case .unknown(let status):
             let isSeen = note(path, .appeared, now: now)
             entries[path]?.steady = (status, now)

@@ -96,12 +96,15 @@ extension Watcher {
         }
     }
 
-    private func note(_ path: RelativePath, _ cause: Settler.Cause) {
+    /// - Parameter root: the outbox, if the file has a part of its quiet time behind it perhaps.
+    private func note(_ path: RelativePath, _ cause: Settler.Cause, below root: Directory? = nil) {
         if !settler.contains(path), mustDefer(path), let id = tree.find(path.parent) {
             scans.count(path)
             return deferFiles(of: id)
         }
-        if settler.note(path, cause, now: Self.now()) { tell(.seen(path)) }
+        let status = root.flatMap { try? $0.status(path.bytes) }
+        let quiet = status.map { settler.quietTimeLeft($0, wall: wallTimeNanoseconds()) }
+        if settler.note(path, cause, now: Self.now(), quiet: quiet) { tell(.seen(path)) }
     }
 
     /// Handles the second half of a rename, or a file or directory moved in from outside.
@@ -121,7 +124,7 @@ extension Watcher {
             if event.isDirectory {
                 discover(event.name, in: parent, .fresh)
             } else {
-                note(path, .written)
+                note(path, .written, below: root)
             }
         }
     }

@@ -212,18 +212,8 @@ extension Watcher {
         scans.count(path, isKnown: look == nil && !isDeferred)
         if isDeferred { deferFiles(of: listing.visit.id) }
         guard let look else { return }
-        let (verdict, isSeen) = settler.found(path, look, age: look.age, now: Self.now())
+        let (verdict, isSeen) = settler.found(path, look, now: Self.now(), wall: wallTimeNanoseconds())
         if isSeen { tell(.seen(path)) }
         apply(verdict, to: path)
-    }
-}
-
-extension Look {
-    /// Time since the last change by the wall clock, the only clock comparable with a file's times. Negative for a
-    /// change in the future, zero if unknown.
-    fileprivate var age: Duration {
-        guard case .free(let status) = self else { return .zero }
-        let (age, overflow) = wallTimeNanoseconds().subtractingReportingOverflow(status.changed)
-        return overflow ? .zero : .nanoseconds(age)
     }
 }

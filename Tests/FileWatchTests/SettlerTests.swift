@@ -9,6 +9,7 @@ import UploadCore
 @Suite final class SettlerTests {
     private let file: RelativePath
     private let status: FileStatus
+    private let wall: Int64 = 1_800_000_000_123_456_789
     private var settler = Settler(settle: .milliseconds(250), unknownWriterWait: .seconds(10))
 
     init() throws {
@@ -16,10 +17,20 @@ import UploadCore
         status = try FileStatus(path: "/")
     }
 
-    private func note(_ cause: Settler.Cause, at time: UInt64) -> Bool { settler.note(file, cause, now: at(time)) }
+    private func note(_ cause: Settler.Cause, at time: UInt64, quiet: Duration? = nil) -> Bool {
+        settler.note(file, cause, now: at(time), quiet: quiet)
+    }
 
-    private func found(_ path: RelativePath, _ look: Look, age: Duration) -> (verdict: Settler.Verdict, isSeen: Bool) {
-        settler.found(path, look, age: age, now: at(0))
+    private func found(_ path: RelativePath, _ look: Look) -> (verdict: Settler.Verdict, isSeen: Bool) {
+        settler.found(path, look, now: at(0), wall: wall)
+    }
+
+    /// The status of a file that was written and changed this long ago.
+    private func status(written: Duration, changed: Duration) -> FileStatus {
+        var status = status
+        status.modified = wall - Int64(written / .nanoseconds(1))
+        status.changed = wall - Int64(changed / .nanoseconds(1))
+        return status
     }
 
     private func takeDue(at time: UInt64, limit: Int = 10) -> [RelativePath] {
@@ -138,16 +149,49 @@ import UploadCore
     }
 
     @Test func `a scan takes an old file at once and lets a young one settle`() throws {
-        let old = found(file, .free(status), age: .milliseconds(250))
-        #expect(old.verdict == .ready(status, unlessKnown: false) && !old.isSeen)
-        let young = found(file, .free(status), age: .milliseconds(249))
+        let aged = status(written: .milliseconds(250), changed: .milliseconds(250))
+        let old = found(file, .free(aged))
+        #expect(old.verdict == .ready(aged, unlessKnown: false) && !old.isSeen)
+        let young = found(file, .free(status(written: .milliseconds(200), changed: .milliseconds(200))))
         #expect(young.verdict == .wait && young.isSeen)
-        let future = found(try relative("c"), .free(status), age: .seconds(-5))
+        #expect(settler.deadline == at(50))
+        let future = found(try relative("c"), .free(status(written: .seconds(-5), changed: .seconds(-5))))
         #expect(future.verdict == .wait && future.isSeen)
     }
 
+    @Test(arguments: [
+        (written: 1000, changed: 1000, left: -750), (written: 100, changed: 100, left: 150),
+        // Renamed after the last write.
+        (written: 1000, changed: 0, left: 10), (written: 1000, changed: 4, left: 6),
+        (written: 1000, changed: 100, left: -90), (written: 200, changed: 0, left: 50),
+        // A program set mtime.
+        (written: -5000, changed: 100, left: 150), (written: -5000, changed: 300, left: -50),
+        // The clock was set back.
+        (written: 1000, changed: -1, left: 250), (written: -1, changed: -1, left: 250),
+    ])
+    func `the quiet time runs from the last write`(_ row: (written: Int, changed: Int, left: Int)) {
+        let file = status(written: .milliseconds(row.written), changed: .milliseconds(row.changed))
+        #expect(settler.quietTimeLeft(file, wall: wall) == .milliseconds(row.left))
+    }
+
+    @Test func `times at the limits do not overflow`() {
+        var file = status
+        (file.modified, file.changed) = (.min, .min)
+        #expect(settler.quietTimeLeft(file, wall: wall) == .milliseconds(250))
+        (file.modified, file.changed) = (.max, .max)
+        #expect(settler.quietTimeLeft(file, wall: wall) == .milliseconds(250))
+    }
+
+    @Test func `a file that was moved in waits for the rest of its quiet time`() {
+        #expect(note(.written, at: 0, quiet: .milliseconds(10)))
+        #expect(look(.free(status), at: 9) == nil)
+        #expect(look(.free(status), at: 10) == .ready(status, unlessKnown: false))
+        #expect(note(.written, at: 20, quiet: .seconds(-1)))
+        #expect(look(.unknown(status), at: 20) == .ready(status, unlessKnown: false))
+    }
+
     @Test func `a file found without lease is not looked at for the whole wait`() {
-        let found = found(file, .unknown(status), age: .seconds(100))
+        let found = found(file, .unknown(status))
         #expect(found.verdict == .wait)
         #expect(look(.unknown(status), at: 250) == .wait)
         #expect(settler.deadline == at(10_000))

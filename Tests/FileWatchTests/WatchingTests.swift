@@ -57,6 +57,18 @@ import UploadCore
         try await outbox.sees("ready moved")
     }
 
+    @Test func `a file that was written long ago is ready soon after it was moved in`() async throws {
+        let outbox = try Outbox(.quick(settle: .seconds(3600)))
+        try await outbox.start()
+        let source = outbox.directory.path("source")
+        try Data("x".utf8).write(to: URL(filePath: source))
+        let longAgo = Date(timeIntervalSince1970: 1e9)
+        try FileManager.default.setAttributes([.modificationDate: longAgo], ofItemAtPath: source)
+        #expect(rename(source, outbox.path("moved")) == 0)
+        try await outbox.sees("ready moved")
+        #expect(outbox.story.filter { $0.hasSuffix("moved") } == ["seen moved", "ready moved"])
+    }
+
     @Test func `a file is not ready while a writer has it open`() async throws {
         let outbox = try Outbox()
         try await outbox.start()

@@ -57,7 +57,7 @@ public struct FileIdentity: Hashable, Sendable {
     // MARK: Racily clean files
 
     /// The clock for file times may tick only every 10 ms (CONFIG_HZ=100), even on file systems that store nanoseconds.
-    private static let tick: Int64 = 10_000_000
+    package static let tick: Int64 = 10_000_000
     /// The granularity of mtime on vfat. ext2 and ext3 with inodes of 128 bytes, HFS+ and SFTP store whole seconds.
     private static let coarsest: Int64 = 2_000_000_000
 

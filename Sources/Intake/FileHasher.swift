@@ -158,11 +158,12 @@ struct FileHasher {
             byteCount: jobs.reduce(0) { $0 + Int(clamping: $1.identity.size) }, alignment: 64)
         defer { memory.deallocate() }
         var rest = memory[...]
+        let outbox = try? files.outbox.open()
         let readings = jobs.map { job in
             let bytes = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(Int(clamping: job.identity.size)))
             rest = rest.dropFirst(bytes.count)
             do throws(Errno) {
-                return try readWhole(job, into: bytes)
+                return try readWhole(job, in: outbox, into: bytes)
             } catch {
                 return .ended(failure(error, job.path))
             }
@@ -184,9 +185,9 @@ struct FileHasher {
     }
 
     private func readWhole(
-        _ job: HashPool.Job, into buffer: UnsafeMutableRawBufferPointer
+        _ job: HashPool.Job, in outbox: Directory?, into buffer: UnsafeMutableRawBufferPointer
     ) throws(Errno) -> Reading {
-        let (file, status) = try files.open(job.path)
+        let (file, status) = try files.open(job.path, in: outbox)
         if let objection = objection(to: status, of: job) { return .ended(objection) }
         guard status.size == buffer.count, try file.read(into: buffer, at: 0) == buffer.count else {
             return .ended(.changed)

@@ -78,9 +78,12 @@ package struct OutboxFiles: Sendable {
 
     /// Opens a regular file for reading.
     ///
+    /// - Parameter opened: the outbox; `nil` to open it for this file alone.
     /// - Throws: `Errno`; `.invalidArgument` if the path is not a regular file.
-    package func open(_ path: RelativePath) throws(Errno) -> (file: SharedDescriptor, status: FileStatus) {
-        let directory = try outbox.open()
+    package func open(
+        _ path: RelativePath, in opened: Directory? = nil
+    ) throws(Errno) -> (file: SharedDescriptor, status: FileStatus) {
+        let directory = if let opened { opened } else { try outbox.open() }
         // Check the type before opening: opening a device may have side effects.
         guard try directory.status(path.bytes).kind == .regular else { throw .invalidArgument }
         let file = SharedDescriptor(try directory.open(path.bytes, flags: O_RDONLY | O_NOFOLLOW))

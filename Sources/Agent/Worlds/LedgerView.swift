@@ -38,7 +38,8 @@ struct LedgerView: Sendable {
         asked { () throws(LedgerError) in try read(path) }
     }
 
-    private func read(_ path: RelativePath) throws(LedgerError) -> DropRecord? {
+    /// Returns the record of a path.
+    func read(_ path: RelativePath) throws(LedgerError) -> DropRecord? {
         unsaved.covers(path) ? unsaved.drop(at: path) : try ledger.drop(at: path)
     }
 

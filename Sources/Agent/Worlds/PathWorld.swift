@@ -2,10 +2,18 @@ import Intake
 import Ledger
 import LinuxSystem
 import Sidecars
+import Synchronization
 import UploadCore
 
 /// Answers the questions of the path book from disk, ledger and upload machine.
 struct PathWorld: PathFacts {
+    /// The answer to the last question about a path. The book asks several times an event, mostly about one path, and
+    /// nothing changes meanwhile.
+    private final class LastAnswer: Sendable {
+        let record = Mutex<(path: RelativePath, record: DropRecord?)?>(nil)
+    }
+
+    private let lastAnswer = LastAnswer()
     let files: OutboxFiles
     let stored: LedgerView
     let boxedMachine: Boxed<UploadMachine>
@@ -21,7 +29,16 @@ struct PathWorld: PathFacts {
 
     // MARK: The ledger
 
-    func storedRecord(of path: RelativePath) -> DropRecord? { stored.record(of: path) }
+    func storedRecord(of path: RelativePath) -> DropRecord? {
+        stored.asked { () throws(LedgerError) in try read(path) }
+    }
+
+    private func read(_ path: RelativePath) throws(LedgerError) -> DropRecord? {
+        if let last = lastAnswer.record.withLock(\.self), last.path == path { return last.record }
+        let record = try stored.read(path)
+        lastAnswer.record.withLock { $0 = (path, record) }
+        return record
+    }
 
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {
         stored.forEachRecord(within: directory, body)
@@ -37,7 +54,7 @@ struct PathWorld: PathFacts {
 
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool {
         stored.asked { () throws(LedgerError) in
-            if !unsaved.covers(path) { _ = try ledger.drop(at: path) }
+            _ = try read(path)
             guard let key else { return true }
             if unsaved.confirmation(of: key) == nil { _ = try ledger.confirmation(of: key, scope: stored.scope) }
             if hasBacklog, !isHeld(key) { _ = try stored.upload(of: key) }

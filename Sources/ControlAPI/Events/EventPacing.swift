@@ -45,9 +45,11 @@ struct EventPacing<Report: PacedReport>: Sendable {
     mutating func news(in report: Report, now: MonotonicTime) -> ReportNews? {
         let new = Told(
             headline: report.headline, facts: report.facts, details: report.details, step: report.step, at: now)
-        guard let news = Self.news(from: told[report.pacingKey], to: new) else { return nil }
-        told[report.pacingKey] = new
-        return news
+        return told.update(report.pacingKey) { last in
+            guard let news = Self.news(from: last, to: new) else { return nil }
+            last = new
+            return news
+        }
     }
 
     mutating func forget(_ key: Report.PacingKey) { told[key] = nil }

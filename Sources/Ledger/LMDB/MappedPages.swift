@@ -19,9 +19,12 @@ final class MappedPages: @unchecked Sendable {
     private let others = Atomic(0)
 
     /// - Parameters:
-    ///   - interval: number of uses between two looks at the process. Most uses map 128 KiB at most.
+    ///   - interval: number of uses between two looks at the process. Most uses map 2 pages at most, or 2 times 16.
     ///   - mappedBytes: returns how many bytes of files the process has mapped.
-    init(interval: Int = 32, mappedBytes: @escaping @Sendable () -> Int? = Memory.mappedFileBytes) {
+    init(
+        interval: Int = Memory.canMapByPage ? 512 : 32,
+        mappedBytes: @escaping @Sendable () -> Int? = Memory.mappedFileBytes
+    ) {
         (self.interval, self.mappedBytes) = (interval, mappedBytes)
     }
 

@@ -13,12 +13,17 @@ struct DeferredDirectories {
         fileprivate let number: UInt64
         /// What is left to do; nil before the visit.
         var listing: ScanQueue.Listing?
-        /// Time spent on this visit.
-        var effort: Duration = .zero
+        /// Time spent in vain on this visit.
+        private(set) var effort: Duration = .zero
+
+        /// Records some time spent on this visit.
+        ///
+        /// - Parameter hadNews: whether a file was found that the user of the watch does not know.
+        mutating func spend(_ time: Duration, hadNews: Bool) { if !hadNews { effort += time } }
     }
 
     private static let mostAtOnce = 2
-    /// A visit that took longer found its files among very many others. Before the next visit the directory rests, so
+    /// A visit with a longer effort found its files among very many others. Before the next visit the directory rests, so
     /// that repeated visits take at most a fifth of the time.
     private static let longEffort: Duration = .milliseconds(50)
     /// How long a postponed visit waits.

@@ -24,10 +24,11 @@ extension Watcher {
             deferred.postpone(visit, now: begun)
             return true
         }
+        let told = batch.count
         let isOver = workOff(&listing)
         let now = Self.now()
         visit.listing = listing
-        visit.effort += now - begun
+        visit.spend(now - begun, hadNews: batch.count != told)
         guard isOver else {
             deferred.putBack(visit)
             return true

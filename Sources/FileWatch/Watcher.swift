@@ -41,7 +41,7 @@ final class Watcher {
     private var pollClock: PollClock
     private let board: CounterBoard
     private var isStopped = false
-    private var batch: [WatchEvent] = []
+    private(set) var batch: [WatchEvent] = []
     /// Whether the load reached the window, and has not fallen to half of it since.
     private var isFull = false
 

@@ -84,7 +84,7 @@ import Testing
     @Test func `a directory that took long rests four times as long, and others do not`() throws {
         deferred.add(1)
         var long = try visit()
-        long.effort = .seconds(1)
+        long.spend(.seconds(1), hadNews: false)
         deferred.end(long, now: at(1000))
         deferred.add(1)
         let none = deferred.next(now: at(4999))
@@ -97,6 +97,15 @@ import Testing
         deferred.end(short, now: at(4999))
         let rested = try visit(at: 5000)
         #expect(rested.id == 1)
+    }
+
+    @Test func `a directory full of new files does not rest`() throws {
+        deferred.add(1)
+        var fruitful = try visit()
+        fruitful.spend(.seconds(1), hadNews: true)
+        deferred.end(fruitful, now: at(1000))
+        deferred.add(1)
+        #expect(deferred.due(now: at(1000)) == at(1000))
     }
 
     @Test func `a directory that is not at its place is visited again, in its turn`() throws {

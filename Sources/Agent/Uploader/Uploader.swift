@@ -40,8 +40,9 @@ actor Uploader {
     var isSealed = false
     /// Queued events of the watch.
     private let heard: BoundedQueue<WatchEvent>
-    /// The files that are being hashed or stored, and the queued events.
+    /// The files that are being hashed or stored, or that uploads will soon get to, and the queued events.
     nonisolated let load: IntakeLoad
+    private var pace = IntakePace()
     var intake = WatchIntake()
     /// Whether `prepareUpkeep` has queued its work.
     private var isUpkeepQueued = false
@@ -124,6 +125,9 @@ actor Uploader {
             switch step {
             case .handle(let event): handle(event)
             case .checkLedger: commit(.none)
+            case .count:
+                pace.uploadEnded()
+                perform(runner.perform(step, core))
             default: perform(runner.perform(step, core))
             }
         }
@@ -172,7 +176,9 @@ actor Uploader {
     private func reportLoad() {
         // Videos that wait for hours must not keep others out.
         let processed = min(core.products.waiterCount, Self.mostProcessed)
-        load.report(core.book.hashCount - processed + commits.count)
+        let queued = pace.load(
+            queued: core.machine.queuedCount, hasBacklog: core.machine.hasBacklog, now: now.monotonic)
+        load.report(core.book.hashCount - processed + commits.count + queued)
     }
 
     /// Handles some of the queued watch events. Control requests, results and the end of the agent get their turn
@@ -180,14 +186,11 @@ actor Uploader {
     private func takeSlice() {
         let end = now.monotonic + WatchIntake.slice
         while !hasStopped {
-            guard let steps = intake.next(from: heard, core.watchWorld) else {
-                return reportLoad()
-            }
+            guard let steps = intake.next(from: heard, core.watchWorld) else { return }
             perform(steps)
-            if now.monotonic >= end {
-                reportLoad()
-                return run { $0.takeSlice() }
-            }
+            // The event has left the queue. If its file counted nowhere, the watch would take too many others.
+            reportLoad()
+            if now.monotonic >= end { return run { $0.takeSlice() } }
         }
     }
 
@@ -223,11 +226,12 @@ actor Uploader {
         commits.begin(decision.writes, isAside: isAside)
         parts.ledger.commit(decision.writes, isPatient: isAside) { [weak self] in
             self?.run { uploader in
-                uploader.core.saved(decision)
                 // The ledger has caught up with the log.
                 if uploader.commits.end(decision.writes, isAside: isAside) { uploader.parts.acknowledgements.clear() }
                 uploader.prepareUpkeep()
+                // Reports of the changes then need not read the ledger.
                 work(uploader)
+                uploader.core.saved(decision)
             }
         }
     }
@@ -242,7 +246,8 @@ actor Uploader {
     private func setAlarm() {
         if hasStopped { return }
         let now = self.now.monotonic
-        guard let next = [core.nextDeadline(after: now), runner.reportDeadline].compactMap(\.self).min() else { return }
+        let deadlines = [core.nextDeadline(after: now), runner.reportDeadline, pace.deadline]
+        guard let next = deadlines.compactMap(\.self).min() else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
     }
 

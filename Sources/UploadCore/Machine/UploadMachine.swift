@@ -54,6 +54,8 @@ public struct UploadMachine: Sendable {
         private var small = 0
         private var large = 0
 
+        var total: Int { small + large }
+
         subscript(isSmall isSmall: Bool) -> Int {
             get { isSmall ? small : large }
             set { if isSmall { small = newValue } else { large = newValue } }

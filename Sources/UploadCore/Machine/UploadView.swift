@@ -25,6 +25,10 @@ extension UploadMachine {
         return Array(waiters.keys)
     }
 
+    /// The number of uploads that the machine holds and that wait for their registration or for a slot. Those that the
+    /// user paused do not count.
+    package var queuedCount: Int { waitingCount + upcoming.total }
+
     /// Whether everything is paused.
     public var isPaused: Bool { allPaused }
 

@@ -80,17 +80,17 @@ struct Settler {
     ///
     /// - Parameter wall: the present time, nanoseconds since 1970.
     func quietTimeLeft(_ status: FileStatus, wall: Int64) -> Duration {
-        let sinceChange = Self.duration(from: status.changed, to: wall)
-        // The clock was set back.
-        if sinceChange < .zero { return settle }
-        // Every write changes ctime too, so an mtime in the future was set by a program.
-        let sinceWrite = max(Self.duration(from: status.modified, to: wall), sinceChange)
-        return max(settle - sinceWrite, min(settle, .nanoseconds(FileIdentity.tick)) - sinceChange)
+        let sinceChange = Self.time(since: status.changed, wall)
+        // Every write changes ctime too, so an mtime that is later was set by a program.
+        let sinceWrite = max(Self.time(since: status.modified, wall), sinceChange)
+        // If the clock was set back, the times say nothing.
+        return min(settle, max(settle - sinceWrite, .zero - sinceChange))
     }
 
-    private static func duration(from start: Int64, to end: Int64) -> Duration {
-        let (nanoseconds, overflow) = end.subtractingReportingOverflow(start)
-        return overflow ? .zero : .nanoseconds(nanoseconds)
+    /// Returns the least time that may have passed since a time of a file.
+    private static func time(since stamp: Int64, _ wall: Int64) -> Duration {
+        let (time, overflow) = wall.subtractingReportingOverflow(stamp)
+        return .nanoseconds(overflow ? 0 : time) - .nanoseconds(FileIdentity.granularity(of: stamp))
     }
 
     /// Handles an event and restarts the quiet time.

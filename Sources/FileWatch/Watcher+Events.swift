@@ -96,7 +96,7 @@ extension Watcher {
         }
     }
 
-    /// - Parameter root: the outbox, if the file has a part of its quiet time behind it perhaps.
+    /// - Parameter root: the outbox, if the file may have been quiet for some time already.
     private func note(_ path: RelativePath, _ cause: Settler.Cause, below root: Directory? = nil) {
         if !settler.contains(path), mustDefer(path), let id = tree.find(path.parent) {
             scans.count(path)

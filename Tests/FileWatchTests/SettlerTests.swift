@@ -149,29 +149,38 @@ import UploadCore
     }
 
     @Test func `a scan takes an old file at once and lets a young one settle`() throws {
-        let aged = status(written: .milliseconds(250), changed: .milliseconds(250))
+        let aged = status(written: .milliseconds(260), changed: .milliseconds(260))
         let old = found(file, .free(aged))
         #expect(old.verdict == .ready(aged, unlessKnown: false) && !old.isSeen)
         let young = found(file, .free(status(written: .milliseconds(200), changed: .milliseconds(200))))
         #expect(young.verdict == .wait && young.isSeen)
-        #expect(settler.deadline == at(50))
+        #expect(settler.deadline == at(60))
         let future = found(try relative("c"), .free(status(written: .seconds(-5), changed: .seconds(-5))))
         #expect(future.verdict == .wait && future.isSeen)
     }
 
     @Test(arguments: [
-        (written: 1000, changed: 1000, left: -750), (written: 100, changed: 100, left: 150),
+        (written: 1000, changed: 1000, left: -740), (written: 100, changed: 100, left: 160),
         // Renamed after the last write.
         (written: 1000, changed: 0, left: 10), (written: 1000, changed: 4, left: 6),
-        (written: 1000, changed: 100, left: -90), (written: 200, changed: 0, left: 50),
+        (written: 1000, changed: 100, left: -90), (written: 200, changed: 0, left: 60),
         // A program set mtime.
-        (written: -5000, changed: 100, left: 150), (written: -5000, changed: 300, left: -50),
+        (written: -5000, changed: 100, left: 160), (written: -5000, changed: 300, left: -40),
         // The clock was set back.
-        (written: 1000, changed: -1, left: 250), (written: -1, changed: -1, left: 250),
+        (written: 1000, changed: -5000, left: 250), (written: -5000, changed: -5000, left: 250),
     ])
     func `the quiet time runs from the last write`(_ row: (written: Int, changed: Int, left: Int)) {
         let file = status(written: .milliseconds(row.written), changed: .milliseconds(row.changed))
         #expect(settler.quietTimeLeft(file, wall: wall) == .milliseconds(row.left))
+    }
+
+    @Test func `coarse times may be two seconds too early`() {
+        var file = status
+        file.changed = wall / 1_000_000_000 * 1_000_000_000
+        file.modified = file.changed - 60_000_000_000
+        #expect(settler.quietTimeLeft(file, wall: wall) == .milliseconds(250))
+        #expect(settler.quietTimeLeft(file, wall: file.changed + 1_900_000_000) == .milliseconds(100))
+        #expect(settler.quietTimeLeft(file, wall: file.changed + 2_000_000_000) == .zero)
     }
 
     @Test func `times at the limits do not overflow`() {

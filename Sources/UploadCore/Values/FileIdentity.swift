@@ -57,7 +57,7 @@ public struct FileIdentity: Hashable, Sendable {
     // MARK: Racily clean files
 
     /// The clock for file times may tick only every 10 ms (CONFIG_HZ=100), even on file systems that store nanoseconds.
-    package static let tick: Int64 = 10_000_000
+    private static let tick: Int64 = 10_000_000
     /// The granularity of mtime on vfat. ext2 and ext3 with inodes of 128 bytes, HFS+ and SFTP store whole seconds.
     private static let coarsest: Int64 = 2_000_000_000
 
@@ -71,11 +71,13 @@ public struct FileIdentity: Hashable, Sendable {
     public func isRacy(readAt time: Int64) -> Bool {
         let isFine = changed % Self.tick != 0
         return (isFine ? [changed] : [changed, modified]).contains { stamp in
-            let granularity = stamp % 1_000_000_000 == 0 ? Self.coarsest : Self.tick
-            let (end, overflow) = stamp.addingReportingOverflow(granularity)
+            let (end, overflow) = stamp.addingReportingOverflow(Self.granularity(of: stamp))
             return overflow || time < end
         }
     }
+
+    /// Returns the largest number of nanoseconds by which a time of a file may lie before the change.
+    package static func granularity(of stamp: Int64) -> Int64 { stamp % 1_000_000_000 == 0 ? coarsest : tick }
 
     /// The identity marked as untrusted, so that the file is hashed again. Equals no identity found on disk.
     public var untrusted: FileIdentity {

@@ -2,7 +2,7 @@ import UploadCore
 
 /// Has the watch keep step with uploads that follow each other fast.
 ///
-/// To hash a small file is a fraction of the work of its upload. If hashing ran ahead, most uploads of a burst would go
+/// Hashing a small file is a fraction of the work of its upload. If hashing ran ahead, most uploads of a burst would go
 /// through the queue in the ledger, which is a tenth of all work. So queued uploads count as load of the watch. On a
 /// slow link, or without a server, they don't: there the agent takes all files soon, and people see them as queued.
 struct IntakePace: Sendable {
@@ -29,8 +29,10 @@ struct IntakePace: Sendable {
             self = IntakePace()
             return 0
         }
-        let start = begun ?? now
-        if begun == nil { (begun, ended) = (now, 0) }
+        guard let start = begun else {
+            (begun, ended) = (now, 0)
+            return queued
+        }
         if now - start >= Self.interval {
             isSlow = ended < Self.least
             (begun, ended) = (now, 0)

@@ -122,12 +122,10 @@ actor Uploader {
     func perform(_ steps: [AgentStep]) {
         if isSealed { return }
         for step in steps {
+            if case .count = step { pace.uploadEnded() }
             switch step {
             case .handle(let event): handle(event)
             case .checkLedger: commit(.none)
-            case .count:
-                pace.uploadEnded()
-                perform(runner.perform(step, core))
             default: perform(runner.perform(step, core))
             }
         }

@@ -19,7 +19,8 @@ final class MappedPages: @unchecked Sendable {
     private let others = Atomic(0)
 
     /// - Parameters:
-    ///   - interval: number of uses between two looks at the process. Most uses map 2 pages at most, or 2 times 16.
+    ///   - interval: number of uses between two looks at the process. Most uses map at most 2 pages, or 32 where
+    ///     the kernel maps 16 at a time.
     ///   - mappedBytes: returns how many bytes of files the process has mapped.
     init(
         interval: Int = Memory.canMapByPage ? 512 : 32,

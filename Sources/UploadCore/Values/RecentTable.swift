@@ -14,11 +14,7 @@ package struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
     @inlinable package subscript(key: Key) -> Value? {
         @inline(__always) get { recent[key] ?? older[key] }
-        @inline(__always) set {
-            if !older.isEmpty { older[key] = nil }
-            recent[key] = newValue
-            turnOver()
-        }
+        @inline(__always) set { update(key) { $0 = newValue } }
     }
 
     /// Passes the value of a key to `change`, and stores what it leaves there. Costs one look-up instead of two.
@@ -30,7 +26,7 @@ package struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable 
         return change(&value)
     }
 
-    @usableFromInline mutating func turnOver() {
+    @inlinable mutating func turnOver() {
         guard recent.count >= generation else { return }
         older = recent
         recent = [:]

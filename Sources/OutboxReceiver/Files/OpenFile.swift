@@ -86,6 +86,12 @@ final class OpenFile: Sendable {
         // succeed.
     }
 
+    /// Removes all bytes that are on the disk from the page cache (man 2 posix_fadvise).
+    func dropFromCache() {
+        // Only advice: nothing depends on whether the kernel takes it.
+        _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+    }
+
     func truncate(to size: Int64) throws(Errno) {
         _ = try retrying { ftruncate(descriptor, off_t(size)) }
     }

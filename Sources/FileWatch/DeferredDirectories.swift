@@ -18,13 +18,13 @@ struct DeferredDirectories {
 
         /// Records some time spent on this visit.
         ///
-        /// - Parameter hadNews: whether a file was found that the user of the watch does not know.
+        /// - Parameter hadNews: whether the watch reported anything meanwhile.
         mutating func spend(_ time: Duration, hadNews: Bool) { if !hadNews { effort += time } }
     }
 
     private static let mostAtOnce = 2
     /// A visit with a longer effort found its files among very many others. Before the next visit the directory rests, so
-    /// that repeated visits take at most a fifth of the time.
+    /// that listing in vain takes at most a fifth of the time.
     private static let longEffort: Duration = .milliseconds(50)
     /// How long a postponed visit waits.
     private static let rest: Duration = .milliseconds(100)

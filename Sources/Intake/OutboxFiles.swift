@@ -5,8 +5,8 @@ package import UploadCore
 
 /// The files of the outbox. Look-ups by relative path never leave the outbox.
 ///
-/// The directory is opened anew for every look-up, or for a few files together, since it may be unmounted at any time and
-/// come back. Until it is back, look-ups throw `.staleNFSFileHandle`.
+/// Every look-up opens the directory anew, since it may be unmounted at any time and come back. Until it is back, look-ups
+/// throw `.staleNFSFileHandle`. The files of a batch share one open directory (`open(_:in:)`).
 package struct OutboxFiles: Sendable {
     /// The outbox.
     package let outbox: PinnedDirectory

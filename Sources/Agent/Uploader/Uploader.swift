@@ -40,7 +40,8 @@ actor Uploader {
     var isSealed = false
     /// Queued events of the watch.
     private let heard: BoundedQueue<WatchEvent>
-    /// The files that are being hashed or stored, or that uploads will soon get to, and the queued events.
+    /// The load of the watch: queued events, files that are being hashed, commits in progress, and small uploads that are
+    /// queued while uploads are fast (`IntakePace`).
     nonisolated let load: IntakeLoad
     private var pace = IntakePace()
     var intake = WatchIntake()
@@ -122,7 +123,7 @@ actor Uploader {
     func perform(_ steps: [AgentStep]) {
         if isSealed { return }
         for step in steps {
-            if case .count = step { pace.uploadEnded() }
+            if case .count = step { pace.pathEnded() }
             switch step {
             case .handle(let event): handle(event)
             case .checkLedger: commit(.none)
@@ -175,7 +176,7 @@ actor Uploader {
         // Videos that wait for hours must not keep others out.
         let processed = min(core.products.waiterCount, Self.mostProcessed)
         let queued = pace.load(
-            queued: core.machine.queuedCount, hasBacklog: core.machine.hasBacklog, now: now.monotonic)
+            queued: core.machine.smallQueuedCount, hasBacklog: core.machine.hasBacklog, now: now.monotonic)
         load.report(core.book.hashCount - processed + commits.count + queued)
     }
 
@@ -227,8 +228,8 @@ actor Uploader {
                 // The ledger has caught up with the log.
                 if uploader.commits.end(decision.writes, isAside: isAside) { uploader.parts.acknowledgements.clear() }
                 uploader.prepareUpkeep()
-                // Reports of the changes then need not read the ledger.
                 work(uploader)
+                // Last: until then, reports of these changes need not read the ledger.
                 uploader.core.saved(decision)
             }
         }

@@ -20,10 +20,10 @@ final class MappedPages: @unchecked Sendable {
 
     /// - Parameters:
     ///   - interval: number of uses between two looks at the process. Most uses map at most 2 pages, or 32 where
-    ///     the kernel maps 16 at a time.
+    ///     the kernel maps 16 at a time; between two looks, that is 4 MiB.
     ///   - mappedBytes: returns how many bytes of files the process has mapped.
     init(
-        interval: Int = Memory.canMapByPage ? 512 : 32,
+        interval: Int = (Memory.canMapByPage ? 2 << 20 : 128 << 10) / sysconf(Int32(_SC_PAGESIZE)),
         mappedBytes: @escaping @Sendable () -> Int? = Memory.mappedFileBytes
     ) {
         (self.interval, self.mappedBytes) = (interval, mappedBytes)

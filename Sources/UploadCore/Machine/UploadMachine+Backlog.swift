@@ -73,8 +73,8 @@ extension UploadMachine {
     mutating func refill(now: Now) {
         guard !stopped, (backlogRetry ?? now.monotonic) <= now.monotonic else { return }
         backlogRetry = nil
-        if waitingCount <= window { shrinkAbove = window + slack }
-        while let place = backlog, waitingCount <= window / 2 {
+        if unregistered.total <= window { shrinkAbove = window + slack }
+        while let place = backlog, unregistered.total <= window / 2 {
             guard let page = stored.uploads(after: place, atMost: max(1, window / 2)) else {
                 backlogRetry = now.monotonic + Self.retryPause
                 return
@@ -86,16 +86,16 @@ extension UploadMachine {
 
     /// Leaves the last uploads of the queue to the ledger if the machine holds many more than its window.
     mutating func shrink() {
-        guard waitingCount > shrinkAbove else { return }
+        guard unregistered.total > shrinkAbove else { return }
         // Uploads of posts stay, so the number may remain above the window.
-        defer { shrinkAbove = max(window, waitingCount) + slack }
+        defer { shrinkAbove = max(window, unregistered.total) + slack }
         let waiting = uploads.values.compactMap { mayLeave($0) ? $0.record.place : nil }.sorted()
         guard waiting.count > window else { return }
         let last = waiting[window - 1]
         backlog = backlog.map { min($0, last) } ?? last
         for place in waiting[window...] {
             guard let upload = uploads.removeValue(forKey: place.key) else { continue }
-            waitingCount -= 1
+            unregistered[isSmall: upload.isSmall] -= 1
             actions.append(.leftToLedger(place.key, upload.waiters.keys.sorted()))
         }
         // The queues must not grow with the number of uploads that ever passed through them.

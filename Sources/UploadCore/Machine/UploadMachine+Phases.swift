@@ -46,7 +46,7 @@ extension UploadMachine {
         switch upload.phase {
         case .registering, .ready: upcoming[isSmall: upload.isSmall] += change
         case .unregistered:
-            waitingCount += change
+            unregistered[isSmall: upload.isSmall] += change
             // `shrinkAbove` may have been raised for this upload.
             if change < 0 { shrinkAbove = max(window + slack, shrinkAbove + change) }
         default: break

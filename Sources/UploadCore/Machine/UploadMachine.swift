@@ -111,8 +111,8 @@ public struct UploadMachine: Sendable {
     var losesInterruptedBytes = false
     /// The numbers of uploads that have an id, or ask for one, and have no slot.
     var upcoming = ClassCounts()
-    /// The number of uploads that wait for their registration.
-    var waitingCount = 0
+    /// The numbers of uploads that wait for their registration.
+    var unregistered = ClassCounts()
     /// The number of waiting uploads above which the machine leaves some to the ledger.
     var shrinkAbove: Int
     /// The place behind which uploads may be only in the ledger; nil if the machine holds all.

@@ -25,9 +25,9 @@ extension UploadMachine {
         return Array(waiters.keys)
     }
 
-    /// The number of uploads that the machine holds and that wait for their registration or for a slot. Those that the
-    /// user paused do not count.
-    package var queuedCount: Int { waitingCount + upcoming.total }
+    /// The number of small uploads that the machine holds and that wait for their registration or for a slot. An upload
+    /// does not count if the user paused all its paths; a pause of everything changes nothing here.
+    package var smallQueuedCount: Int { unregistered[isSmall: true] + upcoming[isSmall: true] }
 
     /// Whether everything is paused.
     public var isPaused: Bool { allPaused }

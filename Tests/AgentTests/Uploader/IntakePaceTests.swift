@@ -14,7 +14,7 @@ struct IntakePaceTests {
 
     /// Lets an interval pass in which so many uploads end.
     private mutating func pass(ending count: Int) {
-        for _ in 0..<count { pace.uploadEnded() }
+        for _ in 0..<count { pace.pathEnded() }
         now = now + IntakePace.interval
     }
 
@@ -29,28 +29,31 @@ struct IntakePaceTests {
         #expect(pace.deadline == now + IntakePace.interval)
     }
 
-    @Test("slow uploads are no load, until they are fast")
+    @Test("slow uploads are no load, until they are fast; one slow interval makes no uploads slow")
     mutating func slow() {
         var loads = [load(10)]
-        pass(ending: IntakePace.least - 1)
-        loads.append(load(10))
+        for count in [0, IntakePace.least, 0, IntakePace.least - 1] {
+            #expect(pace.deadline != nil)
+            pass(ending: count)
+            loads.append(load(10))
+        }
         #expect(pace.deadline == nil)
         pass(ending: IntakePace.least)
         loads.append(load(10))
-        #expect(loads == [10, 0, 10])
+        #expect(loads == [10, 10, 10, 10, 0, 10])
     }
 
     @Test("what ended while none was queued does not count")
     mutating func idle() {
-        var loads = [load(10)]
-        pass(ending: 0)
-        loads += [load(10), load(0)]
+        var loads = [load(10), load(0)]
         #expect(pace.deadline == nil)
-        for _ in 0..<IntakePace.least { pace.uploadEnded() }
+        for _ in 0..<IntakePace.least { pace.pathEnded() }
+        for _ in 0..<IntakePace.patience {
+            loads.append(load(10))
+            pass(ending: 0)
+        }
         loads.append(load(10))
-        pass(ending: 0)
-        loads.append(load(10))
-        #expect(loads == [10, 0, 0, 10, 0])
+        #expect(loads == [10, 0, 10, 10, 0])
     }
 
     @Test("a backlog is no load")

@@ -56,6 +56,23 @@ struct IntakeWindowTests {
         await bench.uploader.stop()
     }
 
+    @Test("queued small uploads are load of the watch, but not for long if none ends")
+    func queued() async throws {
+        let bench = try await Bench()
+        bench.remote.hold(.register)
+        let count = 20
+        for index in 0..<count { try await bench.drop("\(index)", content(UInt8(index))) }
+        try await Poll.until("all to be queued") {
+            await bench.uploader.core.machine.smallQueuedCount == count && bench.uploader.load.count == count
+        }
+        try await Poll.until("the watch to be free again") {
+            bench.clock.advance(by: IntakePace.interval)
+            return bench.uploader.load.count == 0
+        }
+        bench.remote.release()
+        await bench.uploader.stop()
+    }
+
     @Test("while the watch defers files, health does not say that the outbox is scanned")
     func deferring() async throws {
         let bench = try await Bench()

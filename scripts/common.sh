@@ -9,6 +9,10 @@ else
     bold='' dim='' red='' green='' plain=''
 fi
 
+# The flags of `swift build` for debug programs, the same in all scripts: other flags would rebuild everything.
+# shellcheck disable=SC2034,SC2206
+flags=(--explicit-target-dependency-import-check error ${OUTBOX_BUILD_FLAGS:-})
+
 say() { printf '%s\n' "$*"; }
 note() { printf '%s%s%s\n' "$dim" "$*" "$plain"; }
 good() { printf '%s✓%s %s\n' "$green" "$plain" "$*"; }

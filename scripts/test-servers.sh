@@ -4,9 +4,6 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# The same flags as in scripts/test.sh; other flags would rebuild everything.
-flags=(--explicit-target-dependency-import-check error)
-
 scripts/packages.sh
 swift build --build-tests "${flags[@]}"
 bin=$(swift build --show-bin-path "${flags[@]}")

@@ -4,8 +4,6 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# The same flags as in scripts/trials.sh; other flags would rebuild everything.
-flags=(--explicit-target-dependency-import-check error)
 times=()
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

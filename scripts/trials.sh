@@ -3,9 +3,6 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-# Debug programs, with the same flags as in scripts/test.sh; other flags would rebuild everything.
-flags=(--explicit-target-dependency-import-check error)
-
 {
     scripts/packages.sh
     for product in outbox outbox-receiver outbox-media FaultPreload outbox-trials; do

@@ -45,6 +45,22 @@ struct MovePairing {
         return cookies[path].flatMap { arrive(cookie: $0) }
     }
 
+    /// Follows the rename of a directory: what departed from below the old name is known below the new one. What departed
+    /// from a directory with the new name is gone with that directory.
+    mutating func move(from old: RelativePath, to new: RelativePath) {
+        for (cookie, var entry) in departures {
+            let path = entry.departure.path
+            if path.isWithin(new) {
+                _ = arrive(cookie: cookie)
+            } else if let moved = path.moved(from: old, to: new) {
+                entry.departure.path = moved
+                departures[cookie] = entry
+                cookies[path] = nil
+                cookies[moved] = cookie
+            }
+        }
+    }
+
     /// Removes and returns the departures whose second half did not come in time, the oldest first.
     mutating func expired(now: MonotonicTime) -> [Departure] {
         var result: [Departure] = []

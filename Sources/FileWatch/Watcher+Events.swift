@@ -141,6 +141,7 @@ extension Watcher {
         from old: RelativePath, to new: RelativePath, in parent: WatchTree.ID, below root: Directory
     ) {
         settler.move(from: old, to: new, isDirectory: true)
+        pairing.move(from: old, to: new)
         mounts.move(from: old, to: new)
         tell(.renamed(from: old, to: new, isDirectory: true))
         if let id = tree.find(old), let displaced = tree.move(id, to: parent, as: Array(new.name)) {

@@ -33,6 +33,24 @@ import Testing
         #expect(expired(at: 60) == [try departure("b")])
     }
 
+    @Test func `a departure follows the rename of its directory, or is gone with it`() throws {
+        for (cookie, path) in ["a/f", "ab/f", "b/f", "b/d/g"].enumerated() {
+            pairing.depart(try departure(path), cookie: UInt32(cookie), now: at(0))
+        }
+        pairing.move(from: try relative("a"), to: try relative("b"))
+        #expect(arrive(0) == (try departure("b/f")))
+        #expect(arrive(1) == (try departure("ab/f")))
+        #expect(arrive(2) == nil && arrive(3) == nil)
+        #expect(pairing.deadline == nil)
+    }
+
+    @Test func `a departure is given up under its new name`() throws {
+        pairing.depart(try departure("a/f"), cookie: 1, now: at(0))
+        pairing.move(from: try relative("a"), to: try relative("b"))
+        #expect(try giveUp(on: "a/f") == nil)
+        #expect(try giveUp(on: "b/f") == (try departure("b/f")))
+    }
+
     @Test func `a name that is taken again ends the wait for its arrival`() throws {
         pairing.depart(try departure("a"), cookie: 1, now: at(0))
         #expect(try giveUp(on: "b") == nil)

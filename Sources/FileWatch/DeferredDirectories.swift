@@ -2,15 +2,18 @@ import UploadCore
 
 /// The directories with deferred files: the watch reports these files once its user has room for them.
 ///
-/// A directory stands for its files, however many: it is listed again when there is room. The oldest and the newest
-/// directory are listed in turn: so no directory waits forever, and a few new files do not wait behind a directory with a
-/// million.
+/// As long as the names of the files need little memory, they are kept: so a few new files among a million known ones do
+/// not make the watch list them all. Else the directory stands for its files, however many, and is listed again when there
+/// is room. The oldest and the newest directory are visited in turn: so no directory waits forever, and a few new files do
+/// not wait behind a directory with a million.
 struct DeferredDirectories {
-    /// The listing of a directory, past or to come.
+    /// The visit to a directory, past or to come.
     struct Visit {
         let id: WatchTree.ID
         /// Orders visits by when they were requested.
         fileprivate let number: UInt64
+        /// The deferred files; empty if only a listing of the directory finds them.
+        let names: NameList
         /// What is left to do; nil before the visit.
         var listing: ScanQueue.Listing?
         /// Time spent in vain on this visit.
@@ -22,6 +25,8 @@ struct DeferredDirectories {
         mutating func spend(_ time: Duration, hadNews: Bool) { if !hadNews { effort += time } }
     }
 
+    /// Bytes that the kept names may take: some 30,000 names.
+    static let nameLimit = 1 << 20
     private static let mostAtOnce = 2
     /// A visit with a longer effort found its files among very many others. Before the next visit the directory rests, so
     /// that listing in vain takes at most a fifth of the time.
@@ -30,11 +35,14 @@ struct DeferredDirectories {
     private static let rest: Duration = .milliseconds(100)
 
     private var waiting: ArraySlice<(id: WatchTree.ID, number: UInt64)> = []
-    private var ids: Set<WatchTree.ID> = []
+    /// The deferred files of each waiting directory, as in `Visit.names`.
+    private var names: [WatchTree.ID: NameList] = [:]
     private var begun: [Visit] = []
     private var isBusy = false
     private var rests: [WatchTree.ID: MonotonicTime] = [:]
     private var takesNewest = false
+    /// Bytes of the names of all visits that are not over.
+    private var nameBytes = 0
 
     /// The number of the latest request.
     private(set) var last: UInt64 = 0
@@ -42,17 +50,26 @@ struct DeferredDirectories {
     /// Whether every deferred file was reported.
     var isEmpty: Bool { waiting.isEmpty && begun.isEmpty && !isBusy }
     /// Number of directories with files that were not reported yet.
-    var count: Int { waiting.count + begun.count { !ids.contains($0.id) } }
+    var count: Int { waiting.count + begun.count { names[$0.id] == nil } }
 
-    /// Whether the directory waits for a visit, which will find all its files.
-    func contains(_ id: WatchTree.ID) -> Bool { ids.contains(id) }
+    /// Whether a listing of the directory is requested, which finds all its files.
+    func willList(_ id: WatchTree.ID) -> Bool { names[id]?.isEmpty ?? false }
 
-    /// Requests a visit to a directory, unless one is requested already. A visit that has begun does not count: the
-    /// file may be newer.
-    mutating func add(_ id: WatchTree.ID) {
-        guard ids.insert(id).inserted else { return }
-        last += 1
-        waiting.append((id, last))
+    /// Requests a visit to a file, unless one is requested already. A visit that has begun does not count: the file may
+    /// be newer.
+    mutating func add(_ name: [UInt8], in id: WatchTree.ID) {
+        if willList(id) { return }
+        if names[id] == nil {
+            last += 1
+            waiting.append((id, last))
+        }
+        nameBytes += names[id, default: NameList()].append(name)
+        if nameBytes > Self.nameLimit { forgetNames(of: id) }
+    }
+
+    /// Has a waiting directory listed.
+    private mutating func forgetNames(of id: WatchTree.ID) {
+        nameBytes -= names.updateValue(NameList(), forKey: id)?.size ?? 0
     }
 
     /// Whether every visit up to this request is over.
@@ -86,8 +103,7 @@ struct DeferredDirectories {
         guard let index else { return nil }
         takesNewest.toggle()
         let (id, number) = index == waiting.startIndex ? waiting.removeFirst() : waiting.remove(at: index)
-        ids.remove(id)
-        return Visit(id: id, number: number)
+        return Visit(id: id, number: number, names: names.removeValue(forKey: id) ?? NameList())
     }
 
     /// Takes back a visit that is not over.
@@ -100,7 +116,12 @@ struct DeferredDirectories {
     mutating func postpone(_ visit: Visit, now: MonotonicTime) {
         isBusy = false
         rests[visit.id] = now + Self.rest
-        guard ids.insert(visit.id).inserted else { return }
+        let newer = names.updateValue(visit.names, forKey: visit.id)
+        if let newer {
+            waiting.removeAll { $0.id == visit.id }
+            nameBytes -= newer.size
+            forgetNames(of: visit.id)
+        }
         let index = waiting.firstIndex { $0.number > visit.number } ?? waiting.endIndex
         waiting.insert((visit.id, visit.number), at: index)
     }
@@ -108,6 +129,7 @@ struct DeferredDirectories {
     /// Ends a visit.
     mutating func end(_ visit: Visit, now: MonotonicTime) {
         isBusy = false
+        nameBytes -= visit.names.size
         if visit.effort > Self.longEffort { rests[visit.id] = now + visit.effort * 4 }
     }
 }

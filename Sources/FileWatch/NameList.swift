@@ -1,13 +1,16 @@
 import LinuxSystem
 import SystemPackage
 
-/// The names in a directory, taken one after the other. One array holds a million names compactly.
+/// Names of a directory, taken one after the other. One array holds a million names compactly.
 struct NameList: Sequence, IteratorProtocol {
     private static let unknown: UInt8 = 2
 
     /// For each name: whether it is a directory (0, 1 or `unknown`), its bytes, and a NUL.
     private var bytes: [UInt8] = []
     private var position = 0
+
+    /// Creates a list without names.
+    init() {}
 
     /// Lists a directory.
     ///
@@ -20,6 +23,22 @@ struct NameList: Sequence, IteratorProtocol {
             bytes.append(0)
         }
         self.bytes = bytes
+    }
+
+    /// Bytes of memory for the names.
+    var size: Int { bytes.count }
+
+    /// Whether the list was made without names.
+    var isEmpty: Bool { bytes.isEmpty }
+
+    /// Appends the name of a file, unless the list ends with it: several events in a row may name one file.
+    ///
+    /// - Returns: by how many bytes the list grew.
+    mutating func append(_ name: [UInt8]) -> Int {
+        let entry = [0] + name + [0]
+        if bytes.suffix(entry.count) == entry[...] { return 0 }
+        bytes += entry
+        return entry.count
     }
 
     /// Whether no name is left.

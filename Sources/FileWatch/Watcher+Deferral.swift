@@ -7,10 +7,10 @@ extension Watcher {
     /// Whether to defer a new file instead of reporting it.
     func mustDefer(_ path: RelativePath) -> Bool { !hasRoom() && !options.isUrgent(path) }
 
-    /// Records that a directory has files to report later.
-    func deferFiles(of id: WatchTree.ID) {
+    /// Records a file of a directory to report later.
+    func deferFile(_ name: [UInt8], in id: WatchTree.ID) {
         if deferred.isEmpty { tell(.deferring(true)) }
-        deferred.add(id)
+        deferred.add(name, in: id)
     }
 
     /// Reports some deferred files, if there is room.
@@ -19,7 +19,7 @@ extension Watcher {
     func catchUp(below root: Directory) -> Bool {
         let begun = Self.now()
         guard !deferred.isEmpty, hasRoom(), var visit = deferred.next(now: begun) else { return false }
-        var listing = visit.listing ?? open(ScanQueue.Visit(id: visit.id, purpose: .catchUp), below: root)
+        var listing = visit.listing ?? open(ScanQueue.Visit(id: visit.id, purpose: .catchUp), visit.names, below: root)
         if listing == nil, isMissing(visit.id, below: root) {
             deferred.postpone(visit, now: begun)
             return true

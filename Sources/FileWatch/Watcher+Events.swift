@@ -100,7 +100,7 @@ extension Watcher {
     private func note(_ path: RelativePath, _ cause: Settler.Cause, below root: Directory? = nil) {
         if !settler.contains(path), mustDefer(path), let id = tree.find(path.parent) {
             scans.count(path)
-            return deferFiles(of: id)
+            return deferFile(Array(path.name), in: id)
         }
         let status = root.flatMap { try? $0.status(path.bytes) }
         let quiet = status.map { settler.quietTimeLeft($0, wall: wallTimeNanoseconds()) }

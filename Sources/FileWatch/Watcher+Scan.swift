@@ -58,8 +58,11 @@ extension Watcher {
 
     /// Opens and lists a directory. Watches it before, so that no change is missed in between.
     ///
+    /// - Parameter names: the only names to look at; empty for all.
     /// - Returns: nil if the directory is gone, private or unreadable.
-    func open(_ visit: ScanQueue.Visit, below root: Directory) -> ScanQueue.Listing? {
+    func open(
+        _ visit: ScanQueue.Visit, _ names: NameList = NameList(), below root: Directory
+    ) -> ScanQueue.Listing? {
         guard let path = tree.path(visit.id) else { return nil }
         do {
             let directory = try root.directory(path.bytes)
@@ -67,13 +70,18 @@ extension Watcher {
                 removeDirectory(visit.id)
                 return nil
             }
+            let watchBefore = tree.watch(of: visit.id)
             if visit.purpose != .poll || !isWatchedAndShared(visit.id) {
                 watch(visit.id, directory, at: path, below: root)
             }
             if visit.purpose == .full { scans.countDirectory() }
-            let names = try NameList(of: directory)
+            // With another watch, another directory is at this place. The event of the rename is still to come.
+            if !names.isEmpty, let watchBefore, tree.watch(of: visit.id) == watchBefore {
+                return ScanQueue.Listing(visit: visit, directory: directory, names: names)
+            }
+            let all = try NameList(of: directory)
             tree.markListed(visit.id)
-            return ScanQueue.Listing(visit: visit, directory: directory, names: names)
+            return ScanQueue.Listing(visit: visit, directory: directory, names: all)
         } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
             // The event of its removal or rename is still to come, and handling that event needs the node.
         } catch {
@@ -200,8 +208,8 @@ extension Watcher {
         let isTellingAll = listing.visit.purpose == .fresh
         let isCatchingUp = listing.visit.purpose == .catchUp
         if settler.contains(path) { return scans.count(path) }
-        // The directory is listed again anyway, once there is room.
-        if !isCatchingUp, deferred.contains(listing.visit.id), !options.isUrgent(path) { return scans.count(path) }
+        // The directory is listed anyway, once there is room.
+        if !isCatchingUp, deferred.willList(listing.visit.id), !options.isUrgent(path) { return scans.count(path) }
         var isDeferred = false
         let look = probe.look(at: name, in: listing.directory) { status in
             if !isTellingAll && options.isKnown(path, status) { return true }
@@ -210,7 +218,7 @@ extension Watcher {
         }
         if look == .missing { return }
         scans.count(path, isKnown: look == nil && !isDeferred)
-        if isDeferred { deferFiles(of: listing.visit.id) }
+        if isDeferred { deferFile(name, in: listing.visit.id) }
         guard let look else { return }
         let (verdict, isSeen) = settler.found(path, look, now: Self.now(), wall: wallTimeNanoseconds())
         if isSeen { tell(.seen(path)) }

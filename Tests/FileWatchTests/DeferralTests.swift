@@ -51,6 +51,21 @@ import UploadCore
         #expect(desk.mostInWork <= 3)
     }
 
+    @Test func `a few new files among many known ones do not make the watch look at them all`() async throws {
+        let desk = try Desk()
+        let outbox = desk.outbox
+        for index in 0..<200 { try outbox.write("old\(index)") }
+        outbox.watch.start()
+        try await desk.workUntil("the known files") { try desk.knowsDisk() && !outbox.scans.isEmpty }
+        let questions = desk.questions
+        desk.load.report(3)
+        for index in 0..<10 { try outbox.write("new\(index)") }
+        try await Poll.until("deferred files") { outbox.watch.counters.deferred == 1 }
+        desk.load.report(0)
+        try await desk.workUntil("all files") { try desk.knowsDisk() }
+        #expect(desk.questions - questions < 100)
+    }
+
     @Test func `a full scan finds urgent files and removals in directories with deferred files`() async throws {
         let desk = try Desk { $0.name.elementsEqual("urgent".utf8) }
         let outbox = desk.outbox

@@ -8,13 +8,19 @@ import Testing
 @Suite final class DeferredDirectoriesTests {
     private var deferred = DeferredDirectories()
 
+    private func add(_ id: WatchTree.ID, _ name: String = "f") { deferred.add(Array(name.utf8), in: id) }
+
+    private func names(_ visit: DeferredDirectories.Visit) -> [String] {
+        visit.names.map { String(decoding: $0.name, as: UTF8.self) }
+    }
+
     private func visit(at time: UInt64 = 0) throws -> DeferredDirectories.Visit {
         let visit = deferred.next(now: at(time))
         return try #require(visit)
     }
 
     @Test func `the oldest and the newest directory are visited in turn`() throws {
-        for id in 1...5 { deferred.add(id) }
+        for id in 1...5 { add(id) }
         var order: [Int] = []
         while !deferred.isEmpty {
             let visit = try self.visit()
@@ -25,19 +31,19 @@ import Testing
     }
 
     @Test func `a directory counts until its visit is over, and once if it waits for another visit`() throws {
-        for id in 1...3 { deferred.add(id) }
+        for id in 1...3 { add(id) }
         #expect(deferred.count == 3)
         let visit = try self.visit()
         deferred.putBack(visit)
         #expect(deferred.count == 3)
-        deferred.add(visit.id)
+        add(visit.id)
         #expect(deferred.count == 3)
         while !deferred.isEmpty { deferred.end(try self.visit(), now: at(0)) }
         #expect(deferred.count == 0)
     }
 
     @Test func `two visits share the time until one of them is over`() throws {
-        for id in 1...3 { deferred.add(id) }
+        for id in 1...3 { add(id) }
         for expected in [1, 3, 1, 3, 1] {
             let visit = try self.visit()
             #expect(visit.id == expected)
@@ -50,20 +56,70 @@ import Testing
     }
 
     @Test func `a directory is visited once for all requests before the visit, and again for one during it`() throws {
-        deferred.add(1)
-        deferred.add(1)
+        add(1)
+        add(1)
         let first = try visit()
-        #expect(!deferred.contains(1))
-        deferred.add(1)
+        add(1)
         deferred.end(first, now: at(0))
         let second = try visit()
         deferred.end(second, now: at(0))
         #expect(deferred.isEmpty)
     }
 
+    @Test func `a visit knows the names of its files, and each once if its events come in a row`() throws {
+        for name in ["a", "a", "b", "c", "b"] { add(1, name) }
+        add(2, "d")
+        let first = try visit()
+        #expect(names(first) == ["a", "b", "c", "b"])
+        add(1, "e")
+        let second = try visit()
+        #expect(names(second) == ["e"])
+        #expect(!deferred.willList(1) && !deferred.willList(2))
+    }
+
+    @Test func `a directory with too many files for their names to be kept is listed`() throws {
+        let name = String(repeating: "n", count: 200)
+        add(2, "few")
+        for index in 0..<DeferredDirectories.nameLimit / 200 where !deferred.willList(1) { add(1, "\(name)\(index)") }
+        #expect(deferred.willList(1) && !deferred.willList(2))
+        add(1, "more")
+        #expect(names(try visit()) == ["few"])
+        #expect(try visit().names.isEmpty)
+        // The names need no memory any more.
+        for index in 0..<4000 { add(3, "\(name)\(index)") }
+        #expect(!deferred.willList(3))
+    }
+
+    @Test func `the names of a visit need memory until it is over`() throws {
+        let names = (0..<4000).map { String(repeating: "n", count: 200) + "\($0)" }
+        for name in names { add(1, name) }
+        let first = try visit()
+        deferred.putBack(first)
+        for name in names { add(2, name) }
+        #expect(deferred.willList(2))
+        deferred.end(try visit(), now: at(0))
+        deferred.end(try visit(), now: at(0))
+        for name in names { add(3, name) }
+        #expect(!deferred.willList(3))
+    }
+
+    @Test func `a directory that got new files during a visit in vain is listed, in the turn of that visit`() throws {
+        add(1, "a")
+        add(2, "b")
+        let request = deferred.last
+        let first = try visit()
+        add(1, "c")
+        deferred.postpone(first, now: at(1000))
+        #expect(deferred.willList(1) && deferred.count == 2)
+        deferred.end(try visit(at: 1000), now: at(1000))
+        #expect(!deferred.isDone(through: request))
+        deferred.end(try visit(at: 1100), now: at(1100))
+        #expect(deferred.isEmpty)
+    }
+
     @Test func `a request is done when its visit and all earlier ones are over`() throws {
-        deferred.add(1)
-        deferred.add(2)
+        add(1)
+        add(2)
         let request = deferred.last
         let first = try visit()
         deferred.putBack(first)
@@ -71,7 +127,7 @@ import Testing
         #expect(second.id == 2)
         deferred.end(second, now: at(0))
         #expect(!deferred.isDone(through: request))
-        deferred.add(1)
+        add(1)
         let again = try visit()
         deferred.putBack(again)
         let rest = try visit()
@@ -82,15 +138,15 @@ import Testing
     }
 
     @Test func `a directory that took long rests four times as long, and others do not`() throws {
-        deferred.add(1)
+        add(1)
         var long = try visit()
         long.spend(.seconds(1), hadNews: false)
         deferred.end(long, now: at(1000))
-        deferred.add(1)
+        add(1)
         let none = deferred.next(now: at(4999))
         #expect(none == nil)
         #expect(deferred.due(now: at(4999)) == at(5000))
-        deferred.add(2)
+        add(2)
         #expect(deferred.due(now: at(4999)) == at(4999))
         let short = try visit(at: 4999)
         #expect(short.id == 2)
@@ -100,16 +156,16 @@ import Testing
     }
 
     @Test func `a directory full of new files does not rest`() throws {
-        deferred.add(1)
+        add(1)
         var fruitful = try visit()
         fruitful.spend(.seconds(1), hadNews: true)
         deferred.end(fruitful, now: at(1000))
-        deferred.add(1)
+        add(1)
         #expect(deferred.due(now: at(1000)) == at(1000))
     }
 
     @Test func `a directory that is not at its place is visited again, in its turn`() throws {
-        for id in 1...3 { deferred.add(id) }
+        for id in 1...3 { add(id) }
         let request = deferred.last
         deferred.postpone(try visit(), now: at(1000))
         #expect(deferred.count == 3)

@@ -12,6 +12,7 @@ private final class Books: Sendable {
         var inWork: [(path: RelativePath, status: FileStatus)] = []
         var known: [RelativePath: FileStatus] = [:]
         var mostInWork = 0
+        var questions = 0
     }
 
     let state = Mutex(State())
@@ -37,7 +38,7 @@ final class Desk: Sendable {
         self.books = books
         load = IntakeLoad(window: window) { books.inWork }
         var options = FileWatch.Options.quick(
-            settle: settle, isKnown: { path, status in books.state.withLock { $0.known[path] == status } })
+            settle: settle, isKnown: { path, status in books.state.withLock { $0.isKnown(path, status) } })
         options.isUrgent = isUrgent
         options.load = load
         outbox = try Outbox(options, kernel: .withoutMounts) { books.handle($0) }
@@ -49,6 +50,9 @@ final class Desk: Sendable {
     var inWork: [String] { books.state.withLock { $0.inWork.map(\.path.description).sorted() } }
     /// The largest number of files that were in work at a time.
     var mostInWork: Int { books.state.withLock { $0.mostInWork } }
+
+    /// How often the watch asked whether a file is known.
+    var questions: Int { books.state.withLock { $0.questions } }
 
     /// Ends the work on some files.
     func work(_ count: Int = .max) {
@@ -87,6 +91,11 @@ final class Desk: Sendable {
 }
 
 extension Books.State {
+    fileprivate mutating func isKnown(_ path: RelativePath, _ status: FileStatus) -> Bool {
+        questions += 1
+        return known[path] == status
+    }
+
     fileprivate mutating func handle(_ event: WatchEvent) {
         switch event {
         case .ready(let path, let status):

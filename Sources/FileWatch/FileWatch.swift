@@ -39,6 +39,9 @@ public final class FileWatch: Sendable {
         var isUrgent: @Sendable (RelativePath) -> Bool
         /// The files that the caller still works on. While there are too many, the watch defers new ones.
         var load: IntakeLoad
+        /// Bytes that the names of deferred files may take in memory: some 20,000 names. The others are found by listing
+        /// their directory.
+        var nameLimit = 1 << 20
 
         /// Creates options with the configuration file's defaults, ignoring no names and knowing no files.
         ///

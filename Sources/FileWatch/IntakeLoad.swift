@@ -3,7 +3,8 @@ import Synchronization
 /// The number of files that the watch told its user about and that its user still works on.
 ///
 /// While there are `window` of them, the watch defers new files: the disk is the queue, and memory holds only the
-/// directories with deferred files, and few of their names. The watch takes files again when half of the window is left.
+/// directories with deferred files, and at most 1 MiB of their names. The watch takes files again when half of the window
+/// is left.
 public final class IntakeLoad: Sendable {
     let window: Int
 

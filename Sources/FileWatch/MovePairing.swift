@@ -15,14 +15,12 @@ struct MovePairing {
     static let patience: Duration = .milliseconds(50)
 
     private var departures: [UInt32: (departure: Departure, deadline: MonotonicTime)] = [:]
-    private var cookies: [RelativePath: UInt32] = [:]
-    // Every departure has the same patience, so departures expire in order of arrival.
-    private var order: [UInt32] = []
+    private var cookies = PathMap<UInt32>()
+    /// Every departure has the same patience, so departures expire in order of arrival. The first is always pending.
+    private var order: ArraySlice<UInt32> = []
 
     /// When the oldest departure expires.
-    var deadline: MonotonicTime? {
-        order.lazy.compactMap { departures[$0]?.deadline }.first
-    }
+    var deadline: MonotonicTime? { order.first.flatMap { departures[$0]?.deadline } }
 
     /// Records a first half.
     mutating func depart(_ departure: Departure, cookie: UInt32, now: MonotonicTime) {
@@ -34,8 +32,8 @@ struct MovePairing {
     /// Removes and returns the first half with the cookie of a second half.
     mutating func arrive(cookie: UInt32) -> Departure? {
         guard let (departure, _) = departures.removeValue(forKey: cookie) else { return nil }
-        cookies[departure.path] = nil
-        trim()
+        if cookies[departure.path] == cookie { cookies.removeValue(forKey: departure.path) }
+        while let first = order.first, departures[first] == nil { order.removeFirst() }
         return departure
     }
 
@@ -45,35 +43,34 @@ struct MovePairing {
         return cookies[path].flatMap { arrive(cookie: $0) }
     }
 
-    /// Follows the rename of a directory: what departed from below the old name is known below the new one. What departed
-    /// from a directory with the new name is gone with that directory.
-    mutating func move(from old: RelativePath, to new: RelativePath) {
-        for (cookie, var entry) in departures {
-            let path = entry.departure.path
-            if path.isWithin(new) {
-                _ = arrive(cookie: cookie)
-            } else if let moved = path.moved(from: old, to: new) {
-                entry.departure.path = moved
-                departures[cookie] = entry
-                cookies[path] = nil
-                cookies[moved] = cookie
+    /// Removes and returns the departures from a directory and from below it, because it is no longer there.
+    mutating func giveUp(within directory: RelativePath) -> [Departure] {
+        if cookies.isEmpty { return [] }
+        return cookies.paths(within: directory).compactMap { giveUp(on: $0) }
+    }
+
+    /// Follows the rename of a directory: what departed from below its old name is known below its new name.
+    ///
+    /// - Returns: the departures from a directory that had the new name before, removed.
+    mutating func move(from old: RelativePath, to new: RelativePath) -> [Departure] {
+        let displaced = giveUp(within: new)
+        if cookies.isEmpty { return displaced }
+        for path in cookies.paths(within: old) {
+            guard let moved = path.moved(from: old, to: new), let cookie = cookies.removeValue(forKey: path) else {
+                continue
             }
+            departures[cookie]?.departure.path = moved
+            cookies[moved] = cookie
         }
+        return displaced
     }
 
     /// Removes and returns the departures whose second half did not come in time, the oldest first.
     mutating func expired(now: MonotonicTime) -> [Departure] {
         var result: [Departure] = []
-        while let cookie = order.first(where: { departures[$0] != nil }), let oldest = departures[cookie],
-            oldest.deadline <= now
-        {
-            result.append(oldest.departure)
-            _ = arrive(cookie: cookie)
+        while let cookie = order.first, let deadline, deadline <= now, let oldest = arrive(cookie: cookie) {
+            result.append(oldest)
         }
         return result
-    }
-
-    private mutating func trim() {
-        if departures.isEmpty { order.removeAll(keepingCapacity: true) }
     }
 }

@@ -25,15 +25,12 @@ struct NameList: Sequence, IteratorProtocol {
         self.bytes = bytes
     }
 
-    /// Bytes of memory for the names.
-    var size: Int { bytes.count }
+    /// Bytes of memory that the list takes, roughly.
+    var size: Int { bytes.count + 64 }
 
-    /// Whether the list was made without names.
-    var isEmpty: Bool { bytes.isEmpty }
-
-    /// Appends the name of a file, unless the list ends with it: several events in a row may name one file.
+    /// Appends the name of a file, unless it is the last one already: several events in a row may name one file.
     ///
-    /// - Returns: by how many bytes the list grew.
+    /// - Returns: by how much `size` grew.
     mutating func append(_ name: [UInt8]) -> Int {
         let entry = [0] + name + [0]
         if bytes.suffix(entry.count) == entry[...] { return 0 }

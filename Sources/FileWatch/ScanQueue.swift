@@ -16,7 +16,7 @@ struct ScanQueue {
         case verify
         /// A directory with incomplete events: lists this directory alone, skips known files.
         case poll
-        /// A directory with deferred files: lists this directory alone, skips known files.
+        /// A directory with deferred files: looks at these files, or lists this directory alone; skips known files.
         case catchUp
     }
 

@@ -10,7 +10,8 @@ extension Watcher {
     /// Records a file of a directory to report later.
     func deferFile(_ name: [UInt8], in id: WatchTree.ID) {
         if deferred.isEmpty { tell(.deferring(true)) }
-        deferred.add(name, in: id)
+        // Not every change of a polled directory raises an event.
+        deferred.add(polled[id] == nil ? name : nil, in: id)
     }
 
     /// Reports some deferred files, if there is room.
@@ -19,10 +20,12 @@ extension Watcher {
     func catchUp(below root: Directory) -> Bool {
         let begun = Self.now()
         guard !deferred.isEmpty, hasRoom(), var visit = deferred.next(now: begun) else { return false }
-        var listing = visit.listing ?? open(ScanQueue.Visit(id: visit.id, purpose: .catchUp), visit.names, below: root)
+        var listing =
+            visit.listing ?? open(ScanQueue.Visit(id: visit.id, purpose: .catchUp), only: visit.names, below: root)
         if listing == nil, isMissing(visit.id, below: root) {
-            deferred.postpone(visit, now: begun)
-            return true
+            if deferred.postpone(visit, now: begun) { return true }
+            // The directory was not watched, or its event was lost.
+            removeDirectory(visit.id)
         }
         let told = batch.count
         let isOver = workOff(&listing)

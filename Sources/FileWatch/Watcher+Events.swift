@@ -140,8 +140,8 @@ extension Watcher {
     private func renameDirectory(
         from old: RelativePath, to new: RelativePath, in parent: WatchTree.ID, below root: Directory
     ) {
+        for departure in pairing.move(from: old, to: new) { depart(departure, below: root) }
         settler.move(from: old, to: new, isDirectory: true)
-        pairing.move(from: old, to: new)
         mounts.move(from: old, to: new)
         tell(.renamed(from: old, to: new, isDirectory: true))
         if let id = tree.find(old), let displaced = tree.move(id, to: parent, as: Array(new.name)) {
@@ -167,6 +167,7 @@ extension Watcher {
     private func forget(_ path: RelativePath, isDirectory: Bool, below root: Directory) {
         // Some programs, such as udisks, remove a mount point right after unmounting its file system.
         if isDirectory { takeMounts(below: root) }
+        if isDirectory { _ = pairing.giveUp(within: path) }
         settler.remove(path, isDirectory: isDirectory)
         if isDirectory, let id = tree.find(path) { removeDirectory(id) }
         tellGone(path)

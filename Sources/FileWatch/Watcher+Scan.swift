@@ -56,12 +56,12 @@ extension Watcher {
         scans.current = open(visit, below: root)
     }
 
-    /// Opens and lists a directory. Watches it before, so that no change is missed in between.
+    /// Opens a directory and lists it, unless names are given. Watches it before, so that no change is missed in between.
     ///
-    /// - Parameter names: the only names to look at; empty for all.
+    /// - Parameter names: the only names to look at, if events reported all others; nil for all names.
     /// - Returns: nil if the directory is gone, private or unreadable.
     func open(
-        _ visit: ScanQueue.Visit, _ names: NameList = NameList(), below root: Directory
+        _ visit: ScanQueue.Visit, only names: NameList? = nil, below root: Directory
     ) -> ScanQueue.Listing? {
         guard let path = tree.path(visit.id) else { return nil }
         do {
@@ -75,8 +75,9 @@ extension Watcher {
                 watch(visit.id, directory, at: path, below: root)
             }
             if visit.purpose == .full { scans.countDirectory() }
-            // With another watch, another directory is at this place. The event of the rename is still to come.
-            if !names.isEmpty, let watchBefore, tree.watch(of: visit.id) == watchBefore {
+            // Without a watch until now, events are missing. With another watch, this is another directory, and the event
+            // of a rename is still to come.
+            if let names, tree.isListed(visit.id), let watchBefore, tree.watch(of: visit.id) == watchBefore {
                 return ScanQueue.Listing(visit: visit, directory: directory, names: names)
             }
             let all = try NameList(of: directory)
@@ -222,6 +223,8 @@ extension Watcher {
         guard let look else { return }
         let (verdict, isSeen) = settler.found(path, look, now: Self.now(), wall: wallTimeNanoseconds())
         if isSeen { tell(.seen(path)) }
+        // The name belonged to a file when it was deferred.
+        if isCatchingUp, verdict == .directory { return descend(to: name, from: listing.visit) }
         apply(verdict, to: path)
     }
 }

@@ -16,7 +16,7 @@ final class Watcher {
     var settler: Settler
     var pairing = MovePairing()
     var scans: ScanQueue
-    var deferred = DeferredDirectories()
+    var deferred: DeferredDirectories
     var polled = PolledDirectories()
     var mounts = MountBook()
     var mountsMayHaveChanged = true
@@ -59,6 +59,7 @@ final class Watcher {
         self.mailbox = mailbox
         self.handler = handler
         rootGuard = RootGuard(path: root, expected: options.expectedRoot)
+        deferred = DeferredDirectories(nameLimit: options.nameLimit)
         settler = Settler(settle: options.settle, unknownWriterWait: options.unknownWriterWait)
         scans = ScanQueue(nextFull: Self.now())
     }
@@ -177,7 +178,7 @@ final class Watcher {
         pairing = MovePairing()
         scans = ScanQueue(nextFull: Self.now() + options.rescan)
         if !deferred.isEmpty { tell(.deferring(false)) }
-        deferred = DeferredDirectories()
+        deferred = DeferredDirectories(nameLimit: options.nameLimit)
         polled = PolledDirectories()
         pollClock.stop()
     }

@@ -1,5 +1,7 @@
 import Foundation
 import Glibc
+import LinuxSystem
+import SystemPackage
 import TestSupport
 import Testing
 import UploadCore
@@ -117,6 +119,25 @@ import UploadCore
         try await outbox.sees("deferring false")
     }
 
+    @Test func `a directory that goes without an event while its files are deferred holds up no scan`() async throws {
+        var kernel = Kernel.withoutMounts
+        kernel.watch = { queue, directory, isRoot throws(Errno) in
+            guard isRoot else { throw .noSpace }
+            return try queue.watch(directory, isRoot: true)
+        }
+        let desk = try Desk(kernel: kernel)
+        let outbox = desk.outbox
+        try outbox.makeDirectory("d/e")
+        for index in 0..<10 { try outbox.write("d/e/f\(index)") }
+        desk.load.report(3)
+        outbox.watch.start()
+        try await Poll.until("a deferred directory") { outbox.watch.counters.deferred == 1 }
+        try FileManager.default.removeItem(atPath: outbox.path("d/e"))
+        desk.load.report(0)
+        try await outbox.sees("the end of the scan") { $0.hasPrefix("scanned") }
+        try await outbox.sees("deferring false")
+    }
+
     @Test func `a watch that waits for room sleeps`() async throws {
         let desk = try Desk()
         let outbox = desk.outbox
@@ -143,11 +164,12 @@ import UploadCore
         try await desk.workUntil("all files") { try desk.knowsDisk() }
     }
 
-    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func `in a random walk, the user ends up knowing the files on disk without a further scan`(seed: UInt64)
         async throws
     {
-        let desk = try Desk(settle: .milliseconds(5))
+        // No names, some names, all names.
+        let desk = try Desk(settle: .milliseconds(5), nameLimit: [0, 400, 1 << 20][Int(seed % 3)])
         var walk = Walk(desk: desk, seed: seed)
         try await desk.outbox.start()
         for _ in 0..<150 {

@@ -6,12 +6,18 @@ import Testing
 @testable import FileWatch
 
 @Suite final class DeferredDirectoriesTests {
-    private var deferred = DeferredDirectories()
+    private var deferred = DeferredDirectories(nameLimit: 10_000)
+    /// With its number and the list's overhead, a name takes 100 bytes.
+    private let name = String(repeating: "n", count: 95)
 
     private func add(_ id: WatchTree.ID, _ name: String = "f") { deferred.add(Array(name.utf8), in: id) }
 
-    private func names(_ visit: DeferredDirectories.Visit) -> [String] {
-        visit.names.map { String(decoding: $0.name, as: UTF8.self) }
+    private func names(_ visit: DeferredDirectories.Visit) -> [String]? {
+        visit.names.map { list in list.map { String(decoding: $0.name, as: UTF8.self) } }
+    }
+
+    private func postpone(_ visit: DeferredDirectories.Visit, at time: UInt64) -> Bool {
+        deferred.postpone(visit, now: at(time))
     }
 
     private func visit(at time: UInt64 = 0) throws -> DeferredDirectories.Visit {
@@ -77,44 +83,39 @@ import Testing
         #expect(!deferred.willList(1) && !deferred.willList(2))
     }
 
-    @Test func `a directory with too many files for their names to be kept is listed`() throws {
-        let name = String(repeating: "n", count: 200)
+    @Test func `a directory is listed if its names need more than a quarter of the limit`() throws {
         add(2, "few")
-        for index in 0..<DeferredDirectories.nameLimit / 200 where !deferred.willList(1) { add(1, "\(name)\(index)") }
+        for index in 0..<24 { add(1, "\(index) \(name)") }
+        #expect(!deferred.willList(1))
+        for index in 24..<26 { add(1, "\(index) \(name)") }
         #expect(deferred.willList(1) && !deferred.willList(2))
         add(1, "more")
         #expect(names(try visit()) == ["few"])
-        #expect(try visit().names.isEmpty)
-        // The names need no memory any more.
-        for index in 0..<4000 { add(3, "\(name)\(index)") }
-        #expect(!deferred.willList(3))
+        #expect(names(try visit()) == nil)
     }
 
-    @Test func `the names of a visit need memory until it is over`() throws {
-        let names = (0..<4000).map { String(repeating: "n", count: 200) + "\($0)" }
-        for name in names { add(1, name) }
+    @Test func `the names of all directories share one limit, until their visits are over`() throws {
+        var id = 0
+        repeat {
+            id += 1
+            for index in 0..<20 { add(id, "\(index) \(name)") }
+        } while !deferred.willList(id) && id < 100
+        #expect(id == 5)
         let first = try visit()
         deferred.putBack(first)
-        for name in names { add(2, name) }
-        #expect(deferred.willList(2))
-        deferred.end(try visit(), now: at(0))
-        deferred.end(try visit(), now: at(0))
-        for name in names { add(3, name) }
-        #expect(!deferred.willList(3))
+        for index in 0..<20 { add(6, "\(index) \(name)") }
+        #expect(deferred.willList(6))
+        while !deferred.isEmpty { deferred.end(try visit(), now: at(0)) }
+        for index in 0..<20 { add(7, "\(index) \(name)") }
+        #expect(!deferred.willList(7))
     }
 
-    @Test func `a directory that got new files during a visit in vain is listed, in the turn of that visit`() throws {
+    @Test func `a directory is listed if a file without a name is deferred`() throws {
         add(1, "a")
-        add(2, "b")
-        let request = deferred.last
-        let first = try visit()
-        add(1, "c")
-        deferred.postpone(first, now: at(1000))
-        #expect(deferred.willList(1) && deferred.count == 2)
-        deferred.end(try visit(at: 1000), now: at(1000))
-        #expect(!deferred.isDone(through: request))
-        deferred.end(try visit(at: 1100), now: at(1100))
-        #expect(deferred.isEmpty)
+        deferred.add(nil, in: 1)
+        add(1, "b")
+        #expect(deferred.willList(1))
+        #expect(names(try visit()) == nil)
     }
 
     @Test func `a request is done when its visit and all earlier ones are over`() throws {
@@ -167,7 +168,7 @@ import Testing
     @Test func `a directory that is not at its place is visited again, in its turn`() throws {
         for id in 1...3 { add(id) }
         let request = deferred.last
-        deferred.postpone(try visit(), now: at(1000))
+        #expect(postpone(try visit(), at: 1000))
         #expect(deferred.count == 3)
         for _ in 2...3 { deferred.end(try visit(at: 1000), now: at(1000)) }
         #expect(!deferred.isDone(through: request))
@@ -178,6 +179,18 @@ import Testing
         #expect(again.id == 1)
         deferred.end(again, now: at(1100))
         #expect(deferred.isDone(through: request) && deferred.isEmpty)
+    }
+
+    @Test func `a directory that does not come to its place is visited eleven times, and keeps its names`() throws {
+        add(1, "a")
+        for round in 0..<10 as Range<UInt64> {
+            #expect(postpone(try visit(at: round * 100), at: round * 100))
+        }
+        let last = try visit(at: 1000)
+        #expect(names(last) == ["a"])
+        #expect(!postpone(last, at: 1000))
+        deferred.end(last, now: at(1000))
+        #expect(deferred.isEmpty)
     }
 }
 

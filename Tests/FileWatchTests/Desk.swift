@@ -31,7 +31,8 @@ final class Desk: Sendable {
     let load: IntakeLoad
 
     init(
-        window: Int = 3, settle: Duration = .zero,
+        window: Int = 3, settle: Duration = .zero, nameLimit: Int = 1 << 20,
+        kernel: Kernel = .withoutMounts,
         isUrgent: @escaping @Sendable (RelativePath) -> Bool = { _ in false }
     ) throws {
         let books = Books()
@@ -41,7 +42,8 @@ final class Desk: Sendable {
             settle: settle, isKnown: { path, status in books.state.withLock { $0.isKnown(path, status) } })
         options.isUrgent = isUrgent
         options.load = load
-        outbox = try Outbox(options, kernel: .withoutMounts) { books.handle($0) }
+        options.nameLimit = nameLimit
+        outbox = try Outbox(options, kernel: kernel) { books.handle($0) }
     }
 
     /// The status of each file at the end of its work.

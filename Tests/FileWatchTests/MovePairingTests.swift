@@ -1,4 +1,5 @@
 import Testing
+import UploadCore
 
 @testable import FileWatch
 
@@ -12,6 +13,10 @@ import Testing
     private func arrive(_ cookie: UInt32) -> MovePairing.Departure? { pairing.arrive(cookie: cookie) }
 
     private func expired(at time: UInt64) -> [MovePairing.Departure] { pairing.expired(now: at(time)) }
+
+    private func move(from old: String, to new: String) throws -> [MovePairing.Departure] {
+        pairing.move(from: try relative(old), to: try relative(new))
+    }
 
     private func giveUp(on path: String) throws -> MovePairing.Departure? { pairing.giveUp(on: try relative(path)) }
 
@@ -33,22 +38,24 @@ import Testing
         #expect(expired(at: 60) == [try departure("b")])
     }
 
-    @Test func `a departure follows the rename of its directory, or is gone with it`() throws {
-        for (cookie, path) in ["a/f", "ab/f", "b/f", "b/d/g"].enumerated() {
-            pairing.depart(try departure(path), cookie: UInt32(cookie), now: at(0))
+    @Test func `a departure follows the rename of its directory, whose new name gives up its own departures`() throws {
+        for (cookie, path) in ["b/f", "a/f", "ab/f", "b/d/g"].enumerated() {
+            pairing.depart(try departure(path), cookie: UInt32(cookie), now: at(UInt64(cookie)))
         }
-        pairing.move(from: try relative("a"), to: try relative("b"))
-        #expect(arrive(0) == (try departure("b/f")))
-        #expect(arrive(1) == (try departure("ab/f")))
-        #expect(arrive(2) == nil && arrive(3) == nil)
+        let displaced = try move(from: "a", to: "b")
+        #expect(Set(displaced.map(\.path.description)) == ["b/f", "b/d/g"])
+        #expect(pairing.deadline == at(51))
+        #expect(try giveUp(on: "a/f") == nil)
+        #expect(try giveUp(on: "b/f") == (try departure("b/f")))
+        #expect(arrive(2) == (try departure("ab/f")))
         #expect(pairing.deadline == nil)
     }
 
-    @Test func `a departure is given up under its new name`() throws {
-        pairing.depart(try departure("a/f"), cookie: 1, now: at(0))
-        pairing.move(from: try relative("a"), to: try relative("b"))
-        #expect(try giveUp(on: "a/f") == nil)
-        #expect(try giveUp(on: "b/f") == (try departure("b/f")))
+    @Test func `a departure from a renamed directory arrives from its new name`() throws {
+        pairing.depart(try departure("a/d/f"), cookie: 1, now: at(0))
+        #expect(try move(from: "a", to: "b") == [])
+        #expect(try move(from: "b/d", to: "c") == [])
+        #expect(arrive(1) == (try departure("c/f")))
     }
 
     @Test func `a name that is taken again ends the wait for its arrival`() throws {

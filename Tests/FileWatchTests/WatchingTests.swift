@@ -147,6 +147,20 @@ import UploadCore
         try await outbox.sees("gone a")
     }
 
+    @Test func `a file moved out of a directory is gone, also if another directory takes the directory's name`()
+        async throws
+    {
+        let outbox = try Outbox()
+        for name in ["a", "b"] { try outbox.makeDirectory(name) }
+        try outbox.write("b/f")
+        try await outbox.start()
+        try await outbox.sees("ready b/f")
+        #expect(rename(outbox.path("b/f"), outbox.directory.path("f")) == 0)
+        #expect(rename(outbox.path("a"), outbox.path("b")) == 0)
+        try await outbox.sees("renamed a b")
+        try await outbox.sees("gone b/f")
+    }
+
     @Test func `a renamed file is told of with both names and never as gone`() async throws {
         let outbox = try Outbox()
         try await outbox.start()

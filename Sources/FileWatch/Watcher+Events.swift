@@ -166,8 +166,10 @@ extension Watcher {
 
     private func forget(_ path: RelativePath, isDirectory: Bool, below root: Directory) {
         // Some programs, such as udisks, remove a mount point right after unmounting its file system.
-        if isDirectory { takeMounts(below: root) }
-        if isDirectory { _ = pairing.giveUp(within: path) }
+        if isDirectory {
+            takeMounts(below: root)
+            _ = pairing.giveUp(within: path)
+        }
         settler.remove(path, isDirectory: isDirectory)
         if isDirectory, let id = tree.find(path) { removeDirectory(id) }
         tellGone(path)

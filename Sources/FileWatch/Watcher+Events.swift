@@ -165,9 +165,10 @@ extension Watcher {
     }
 
     private func forget(_ path: RelativePath, isDirectory: Bool, below root: Directory) {
-        // Some programs, such as udisks, remove a mount point right after unmounting its file system.
         if isDirectory {
+            // Some programs, such as udisks, remove a mount point right after unmounting its file system.
             takeMounts(below: root)
+            // `gone` speaks for everything that was below.
             _ = pairing.giveUp(within: path)
         }
         settler.remove(path, isDirectory: isDirectory)

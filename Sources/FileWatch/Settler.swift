@@ -76,7 +76,8 @@ struct Settler {
     /// Returns how long a file must still be quiet, judging by its times; zero or less if it has been quiet for long enough.
     ///
     /// The quiet time runs from the last write. A rename, a link or a chmod changes only ctime. After one the file still
-    /// waits until any later change shows in ctime (`FileIdentity.isRacy`), so that one hash of it is enough.
+    /// waits until any later change shows in ctime (`FileIdentity.isRacy`), so that one hash of it is enough. Whoever
+    /// judges that has only the milliseconds of the clock (`WallTime`), without the fraction.
     ///
     /// - Parameter wall: the present time, nanoseconds since 1970.
     func quietTimeLeft(_ status: FileStatus, wall: Int64) -> Duration {
@@ -84,7 +85,7 @@ struct Settler {
         // Every write changes ctime too, so an mtime that is later was set by a program.
         let sinceWrite = max(Self.time(since: status.modified, wall), sinceChange)
         // If the clock was set back, the times say nothing.
-        return min(settle, max(settle - sinceWrite, .zero - sinceChange))
+        return min(settle, max(settle - sinceWrite, .milliseconds(1) - sinceChange))
     }
 
     /// Returns the least time that may have passed since a time of a file.

@@ -162,8 +162,8 @@ import UploadCore
     @Test(arguments: [
         (written: 1000, changed: 1000, left: -740), (written: 100, changed: 100, left: 160),
         // Renamed after the last write.
-        (written: 1000, changed: 0, left: 10), (written: 1000, changed: 4, left: 6),
-        (written: 1000, changed: 100, left: -90), (written: 200, changed: 0, left: 60),
+        (written: 1000, changed: 0, left: 11), (written: 1000, changed: 4, left: 7),
+        (written: 1000, changed: 100, left: -89), (written: 200, changed: 0, left: 60),
         // A program set mtime.
         (written: -5000, changed: 100, left: 160), (written: -5000, changed: 300, left: -40),
         // The clock was set back.
@@ -180,7 +180,18 @@ import UploadCore
         file.modified = file.changed - 60_000_000_000
         #expect(settler.quietTimeLeft(file, wall: wall) == .milliseconds(250))
         #expect(settler.quietTimeLeft(file, wall: file.changed + 1_900_000_000) == .milliseconds(100))
-        #expect(settler.quietTimeLeft(file, wall: file.changed + 2_000_000_000) == .zero)
+        #expect(settler.quietTimeLeft(file, wall: file.changed + 2_001_000_000) == .zero)
+    }
+
+    @Test(arguments: Array(stride(from: Int64(0), to: 12_000_000, by: 70_001)))
+    func `one hash of a file that was moved in is enough`(_ sinceChange: Int64) {
+        var file = status(written: .seconds(60), changed: .zero)
+        file.changed = wall - sinceChange
+        let begun = wall + max(.zero, settler.quietTimeLeft(file, wall: wall)).wholeNanoseconds
+        let identity = FileIdentity(
+            device: file.device, inode: file.inode, size: file.size, modified: file.modified, changed: file.changed,
+            born: 0)
+        #expect(!identity.isRacy(readAt: begun / 1_000_000 * 1_000_000))
     }
 
     @Test func `times at the limits do not overflow`() {

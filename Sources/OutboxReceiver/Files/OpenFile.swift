@@ -86,10 +86,10 @@ final class OpenFile: Sendable {
         // succeed.
     }
 
-    /// Removes all bytes that are on the disk from the page cache (man 2 posix_fadvise).
-    func dropFromCache() {
+    /// Removes those of these bytes from the page cache that are on the disk; by default of all (man 2 posix_fadvise).
+    func dropFromCache(at offset: Int64 = 0, count: Int64 = 0) {
         // Only advice: nothing depends on whether the kernel takes it.
-        _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED)
+        _ = posix_fadvise(descriptor, off_t(offset), off_t(count), POSIX_FADV_DONTNEED)
     }
 
     func truncate(to size: Int64) throws(Errno) {

@@ -7,6 +7,9 @@ import SystemPackage
 /// copy. The digests then take the block from memory. If memory is short, only a piece stays in memory, and the digests
 /// read the block back.
 struct Fragment {
+    /// How many times 16 blocks of a large file stay in the page cache (64 MiB), for the disk and the digests.
+    private static let turnsInCache = 8
+
     let upload: Upload
     private let ticket: Upload.Ticket
     private let file: OpenFile
@@ -80,17 +83,23 @@ struct Fragment {
         }
     }
 
-    /// Starts writing the blocks before every 16th one to the disk, which shortens the final wait.
+    /// After every 16th block, starts writing the 16 before those to the disk, and drops blocks from the page cache that
+    /// are on the disk by now. The final wait is shorter then, and the next blocks take the same pages, which is faster
+    /// than pages unused for long.
     private func startWriting() {
         let count = Upload.turn
         guard (ticket.block + 1).isMultiple(of: count) else { return }
+        let turn = (ticket.block + 1) / count - 1
         let size = Int64(count) * UploadPlan.blockSize
+        func offset(turnsBack: Int) -> Int64? { turn < turnsBack ? nil : Int64(turn - turnsBack) * size }
         do throws(Errno) {
-            try file.startWriting(at: upload.plan.offset(of: ticket.block + 1 - count), count: size)
+            // Some of the last 16 blocks may still be arriving.
+            if let offset = offset(turnsBack: 1) { try file.startWriting(at: offset, count: size) }
         } catch {
             // The kernel may have dropped the bytes, and may not report the failure again.
             _ = upload.distrust(isLost: true)
         }
+        if let offset = offset(turnsBack: Self.turnsInCache) { file.dropFromCache(at: offset, count: size) }
     }
 
     func abandon() {

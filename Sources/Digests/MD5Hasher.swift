@@ -30,7 +30,7 @@ public struct MD5Hasher {
 
     /// Adds the next bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        MD5_Update(&context, bytes.baseAddress, bytes.count)
+        outbox_md5_update(&context, bytes.baseAddress, bytes.count)
     }
 
     /// Adds the next bytes to two hashers. Takes little longer than for one.

@@ -27,6 +27,18 @@ struct ContentHasherTests {
         #expect(try hash([Array(text.utf8)]).content.key.description == key)
     }
 
+    @Test("computes the MD5 of a million letters in pieces of any size", arguments: [1, 63, 64, 65, 4_096, 1_000_000])
+    func million(step: Int) {
+        var hasher = MD5Hasher()
+        let letters = [UInt8](repeating: UInt8(ascii: "a"), count: 1_000_000)
+        letters.withUnsafeBytes { bytes in
+            for start in stride(from: 0, to: bytes.count, by: step) {
+                hasher.update(UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + step, bytes.count)]))
+            }
+        }
+        #expect(hasher.finish().hexadecimal == "7707d6ae4e027c70eea2a935c2296f21")
+    }
+
     @Test("computes the same MD5s of several inputs together as one after the other", arguments: 1...17)
     func together(count: Int) {
         let lengths = [64, 4_096, 0, 65_536, 63]

@@ -12,7 +12,7 @@ struct RunningMD5: Sendable {
     }
 
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        MD5_Update(&context, bytes.baseAddress, bytes.count)
+        outbox_md5_update(&context, bytes.baseAddress, bytes.count)
     }
 
     /// Adds each input to its hash. No hash may be within a block of 64 bytes. Eight at once take a fifth of the time of one

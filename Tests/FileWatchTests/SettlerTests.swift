@@ -179,7 +179,7 @@ import UploadCore
         file.changed = wall / 1_000_000_000 * 1_000_000_000
         file.modified = file.changed - 60_000_000_000
         #expect(settler.quietTimeLeft(file, wall: wall) == .milliseconds(250))
-        #expect(settler.quietTimeLeft(file, wall: file.changed + 1_900_000_000) == .milliseconds(100))
+        #expect(settler.quietTimeLeft(file, wall: file.changed + 1_900_000_000) == .milliseconds(101))
         #expect(settler.quietTimeLeft(file, wall: file.changed + 2_001_000_000) == .zero)
     }
 

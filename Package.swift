@@ -194,8 +194,8 @@ let package = Package(
         program(
             "outbox-bench",
             [
-                "Avatars", "CTunnel", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Products", "UploadCore",
-                "Versions", argumentParser, httpTypes, logging, systemPackage,
+                "Avatars", "CDisk", "CTunnel", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Products",
+                "UploadCore", "Versions", argumentParser, httpTypes, logging, systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(

@@ -54,7 +54,8 @@
 /// Adds whole blocks of 64 bytes to a state (A, B, C, D). Takes a twentieth less time than OpenSSL.
 static inline void outbox_md5_blocks(uint32_t state[4], const uint8_t *bytes, size_t blocks) {
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
-    // b comes last from the step before. The empty instruction makes the compiler add all else before it is there.
+    // Each step waits for b, the result of the step before. The empty instruction keeps the compiler from adding the
+    // rest after b has arrived.
 #define OUTBOX_MD5_STEP(f, a, b, c, d, word, constant, turn) \
     a += w[word] + constant##u; \
     __asm__("" : "+r"(a)); \

@@ -95,6 +95,6 @@ static inline void outbox_md5_update_each(
     for (size_t i = 0; i < count; i++) {
         const size_t whole = sizes[i] / MD5_CBLOCK;
         const size_t start = (whole < taken ? whole : taken) * MD5_CBLOCK;
-        outbox_md5_update(&contexts[i], (const uint8_t *)inputs[i] + start, sizes[i] - start);
+        if (start < sizes[i]) outbox_md5_update(&contexts[i], (const uint8_t *)inputs[i] + start, sizes[i] - start);
     }
 }

@@ -76,8 +76,8 @@ struct Settler {
     /// Returns how long a file must still be quiet, judging by its times; zero or less if it has been quiet for long enough.
     ///
     /// The quiet time runs from the last write. A rename, a link or a chmod changes only ctime. After one the file still
-    /// waits until any later change shows in ctime (`FileIdentity.isRacy`), so that one hash of it is enough. Whoever
-    /// judges that has only the milliseconds of the clock (`WallTime`), without the fraction.
+    /// waits until any later change shows in ctime (`FileIdentity.isRacy`), so that one hash of it is enough. That
+    /// judgement rounds the time down to milliseconds (`WallTime`), so the file waits for one more.
     ///
     /// - Parameter wall: the present time, nanoseconds since 1970.
     func quietTimeLeft(_ status: FileStatus, wall: Int64) -> Duration {

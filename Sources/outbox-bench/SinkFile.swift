@@ -81,8 +81,8 @@ extension FileDescriptor {
         return try file.writeAll(UnsafeRawBufferPointer(space))
     }
 
-    /// After every 8 MiB, starts writing the last 8 MiB to the disk, and drops those 64 MiB before from the page cache (man
-    /// 2 sync_file_range, man 2 posix_fadvise).
+    /// After every 8 MiB, starts writing the last 8 MiB to the disk, and drops the 8 MiB that lie 64 MiB before them from
+    /// the page cache (man 2 sync_file_range, man 2 posix_fadvise).
     ///
     /// - Parameter count: the number of bytes written to the file.
     fileprivate func pass(_ count: Int) {

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A lock that guards no value, for work that takes long: whoever waits sleeps.
+/// A lock that guards no value, for work that takes long: a waiting thread sleeps.
 ///
-/// A `Mutex` lets the kernel spin while the holder runs (man 2 futex, FUTEX_LOCK_PI). That took a twentieth of the
-/// receiver's CPU while a large file arrived.
+/// A `Mutex` uses FUTEX_LOCK_PI (man 2 futex), for which the kernel spins while the holder runs. That took a twentieth of
+/// the receiver's CPU while a large file arrived.
 final class Lock: @unchecked Sendable {
     // Unchecked: threads use the mutex only through pthread functions, at an address that stays the same.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

@@ -86,7 +86,9 @@ final class OpenFile: Sendable {
         // succeed.
     }
 
-    /// Removes those of these bytes from the page cache that are on the disk; by default of all (man 2 posix_fadvise).
+    /// Removes bytes from the page cache, except those that are not on the disk yet (man 2 posix_fadvise).
+    ///
+    /// - Parameter count: 0 for all that follow.
     func dropFromCache(at offset: Int64 = 0, count: Int64 = 0) {
         // Only advice: nothing depends on whether the kernel takes it.
         _ = posix_fadvise(descriptor, off_t(offset), off_t(count), POSIX_FADV_DONTNEED)

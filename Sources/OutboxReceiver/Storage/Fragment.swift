@@ -7,7 +7,7 @@ import SystemPackage
 /// copy. The digests then take the block from memory. If memory is short, only a piece stays in memory, and the digests
 /// read the block back.
 struct Fragment {
-    /// How many times 16 blocks of a large file stay in the page cache (64 MiB), for the disk and the digests.
+    /// How many groups of 16 blocks of a large file stay in the page cache (64 MiB): the disk may still write them.
     private static let turnsInCache = 8
 
     let upload: Upload
@@ -99,7 +99,11 @@ struct Fragment {
             // The kernel may have dropped the bytes, and may not report the failure again.
             _ = upload.distrust(isLost: true)
         }
-        if let offset = offset(turnsBack: Self.turnsInCache) { file.dropFromCache(at: offset, count: size) }
+        // What the digests still read must stay.
+        guard let offset = offset(turnsBack: Self.turnsInCache),
+            upload.digestedCount >= (turn - Self.turnsInCache + 1) * count
+        else { return }
+        file.dropFromCache(at: offset, count: size)
     }
 
     func abandon() {

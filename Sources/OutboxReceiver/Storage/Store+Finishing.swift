@@ -75,7 +75,7 @@ extension Store {
     /// Hands the bytes of files to the disk, first all of a group, then waits.
     ///
     /// Then drops small files from the page cache. The next files take the same pages, which is faster than pages unused
-    /// for long. A large file is dropped by the kernel as soon as memory is short.
+    /// for long. Most of a large file has left it already (``Fragment``).
     /// - Returns: The uploads whose bytes the disk took. The others are forgotten.
     func write(_ batch: [Upload]) -> [Upload] {
         guard synchronizes else { return batch }

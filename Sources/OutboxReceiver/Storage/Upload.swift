@@ -112,6 +112,9 @@ final class Upload: Sendable {
         state.withLock { $0.lastActivity += seconds }
     }
 
+    /// How many blocks from the start the digests include.
+    var digestedCount: Int { state.withLock { $0.digested } }
+
     var arrivedCount: Int { state.withLock { $0.arrived.count } }
 
     var arrivedBlocks: [Int] {

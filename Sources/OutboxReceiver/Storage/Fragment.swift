@@ -7,8 +7,8 @@ import SystemPackage
 /// copy. The digests then take the block from memory. If memory is short, only a piece stays in memory, and the digests
 /// read the block back.
 struct Fragment {
-    /// How many groups of 16 blocks of a large file stay in the page cache (64 MiB): the disk may still write them.
-    private static let turnsInCache = 8
+    /// How many blocks of a large file stay in the page cache (64 MiB): the disk may still write them.
+    private static let blocksInCache = 8 * Upload.turn
 
     let upload: Upload
     private let ticket: Upload.Ticket
@@ -74,7 +74,7 @@ struct Fragment {
         try write()
         let isWhole = buffer.bytes.count == length
         // Before the upload may be assembled: a failure must prevent that.
-        if upload.isLarge { startWriting() }
+        if upload.isLarge { writeBehind() }
         try upload.complete(ticket, bytes: isWhole ? buffer : nil) { isLast in
             try store.withBooks { books in
                 if !isLast { try books.journal.append([.block(upload.id, ticket.block)]) }
@@ -86,24 +86,25 @@ struct Fragment {
     /// After every 16th block, starts writing the 16 before those to the disk, and drops blocks from the page cache that
     /// are on the disk by now. The final wait is shorter then, and the next blocks take the same pages, which is faster
     /// than pages unused for long.
-    private func startWriting() {
+    private func writeBehind() {
         let count = Upload.turn
         guard (ticket.block + 1).isMultiple(of: count) else { return }
-        let turn = (ticket.block + 1) / count - 1
         let size = Int64(count) * UploadPlan.blockSize
-        func offset(turnsBack: Int) -> Int64? { turn < turnsBack ? nil : Int64(turn - turnsBack) * size }
-        do throws(Errno) {
-            // Some of the last 16 blocks may still be arriving.
-            if let offset = offset(turnsBack: 1) { try file.startWriting(at: offset, count: size) }
-        } catch {
-            // The kernel may have dropped the bytes, and may not report the failure again.
-            _ = upload.distrust(isLost: true)
+        // Some of the last 16 blocks may still be arriving.
+        let complete = ticket.block + 1 - 2 * count
+        if complete >= 0 {
+            do throws(Errno) {
+                try file.startWriting(at: upload.plan.offset(of: complete), count: size)
+            } catch {
+                // The kernel may have dropped the bytes, and may not report the failure again.
+                _ = upload.distrust(isLost: true)
+            }
         }
         // What the digests still read must stay.
-        guard let offset = offset(turnsBack: Self.turnsInCache),
-            upload.digestedCount >= (turn - Self.turnsInCache + 1) * count
-        else { return }
-        file.dropFromCache(at: offset, count: size)
+        let old = ticket.block + 1 - count - Self.blocksInCache
+        if old >= 0, upload.digestedCount >= old + count {
+            file.dropFromCache(at: upload.plan.offset(of: old), count: size)
+        }
     }
 
     func abandon() {

@@ -153,7 +153,7 @@ struct SourceStage {
         changes += 1
         switch source.life {
         case .draft: try await submit(source, isAnswering: isAnswering, &findings)
-        case .removed: try remove(source)
+        case .removed: try await remove(source)
         default: try edit(&source)
         }
         sources[index] = source
@@ -176,10 +176,10 @@ struct SourceStage {
         expectPost(of: source)
     }
 
-    private mutating func remove(_ source: Source) throws {
+    private mutating func remove(_ source: Source) async throws {
         for name in source.files.keys { judge.removed("\(source.directory)/\(name)") }
         posts.removed(source.directory)
-        try FileManager.default.removeItem(atPath: agent.path(source.directory))
+        try await agent.remove(directory: agent.path(source.directory))
     }
 
     private mutating func edit(_ source: inout Source) throws {

@@ -130,12 +130,9 @@ final class TestServer: Sendable {
     }
 
     func sendBlock(_ number: Int, of content: Data, id: String, token: String? = nil) throws -> HTTPConnection.Reply {
-        let start = (number - 1) * Self.blockSize
-        let block = content.dropFirst(start).prefix(Self.blockSize)
-        return try sendBody(
-            Self.multipart(Data(block)),
-            block: ["id": id, "totalSize": content.count, "blockTotal": Self.blocks(content), "blockNo": number],
-            token: token)
+        try sendBody(
+            Self.multipart(Self.block(number, of: content)),
+            block: Self.fileBlocks([number], of: content, id: id)[0], token: token)
     }
 
     /// Sends several files of one block each in one request.
@@ -147,6 +144,15 @@ final class TestServer: Sendable {
         try connection.send(
             "POST", "/fileSection/upload.do", try uploadHeaders(blocks: blocks),
             body: Self.multipart(files.map(\.content)))
+        return try connection.reply()
+    }
+
+    /// Sends several fragments of a file in one request.
+    func sendBlocks(_ numbers: [Int], of content: Data, id: String) throws -> HTTPConnection.Reply {
+        let connection = try connection()
+        try connection.send(
+            "POST", "/fileSection/upload.do", try uploadHeaders(blocks: Self.fileBlocks(numbers, of: content, id: id)),
+            body: Self.multipart(numbers.map { Self.block($0, of: content) }))
         return try connection.reply()
     }
 
@@ -230,6 +236,16 @@ final class TestServer: Sendable {
     }
 
     // MARK: Values
+
+    /// The bytes of a block; blocks count from 1.
+    static func block(_ number: Int, of content: Data) -> Data {
+        Data(content.dropFirst((number - 1) * blockSize).prefix(blockSize))
+    }
+
+    /// The elements of the header field `file_block`.
+    static func fileBlocks(_ numbers: [Int], of content: Data, id: String) -> [[String: Any]] {
+        numbers.map { ["id": id, "totalSize": content.count, "blockTotal": blocks(content), "blockNo": $0] }
+    }
 
     static func blocks(_ content: Data) -> Int { (content.count + blockSize - 1) / blockSize }
 

@@ -53,11 +53,13 @@ import Testing
             let file = (try server.preLoad(content).id, content)
             #expect(try server.sendTogether([file, ("unknown", content)]).status == 404)
             #expect(try server.sendTogether([file] + Array(repeating: file, count: 16)).status == 400)
-            let large = TestServer.content(TestServer.blockSize, seed: 2)
-            let second = (try server.preLoad(large, name: "large.jpg").id, large)
-            #expect(try server.sendTogether([file, second]).status == 413)
+            let large = try (2..<6).map { seed in
+                let content = TestServer.content(TestServer.blockSize, seed: UInt64(seed))
+                return (try server.preLoad(content, name: "\(seed).jpg").id, content)
+            }
+            #expect(try server.sendTogether([file] + large).status == 413)
             #expect(try server.isFinish([file.0]).data["failFileIds"] as? String == file.0)
-            #expect(try server.sendTogether([second]).status == 200)
+            #expect(try server.sendTogether(large).status == 200)
             #expect(try server.sendTogether([file]).status == 200)
         }
     }

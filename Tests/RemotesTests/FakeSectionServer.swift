@@ -140,7 +140,8 @@ final class FakeSectionServer: SourceConformanceServer {
                 state.open["\(state.lastID)"] = Stored(md5: md5, size: file["totalSize"] as? Int ?? 0)
             }
         }
-        return .json(data: #"{"fileIds":\#(ids),"existing":\#(existing),"blocksPerRequest":4}"#)
+        let most = #""blocksPerRequest":4,"bytesPerRequest":2097152"#
+        return .json(data: #"{"fileIds":\#(ids),"existing":\#(existing),\#(most)}"#)
     }
 
     private static func upload(_ request: SeenRequest, _ state: inout State) -> HTTPReply {

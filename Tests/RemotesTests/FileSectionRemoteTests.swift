@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTypes
 import Synchronization
 import Testing
 import Transport
@@ -148,6 +149,20 @@ struct FileSectionRemoteTests {
                 """)
         #expect(request.parts.map(\.fileName) == ["43-0.jpg", "44-0.jpg", "45-0.jpg"])
         #expect(request.parts.map(\.bytes) == contents.map(\.bytes))
+    }
+
+    @Test("a proxy that refuses a request for its size is to blame, not the files")
+    func refusedByProxy() async throws {
+        let transport = ScriptedTransport { _ in
+            let page = "<html><body><h1>413 Request Entity Too Large</h1></body></html>"
+            return .success(HTTPReply(status: 413, headers: [.contentType: "text/html"], body: Array(page.utf8)))
+        }
+        let content = try TestContent(1, size: 4 * 524_288)
+        let fragments = try (0..<4).map { try content.fragment($0, id: "43") }
+        guard case .failure(.temporary(_, _, .lasting)) = await remote(transport).send(together: fragments) else {
+            Issue.record("another failure")
+            return
+        }
     }
 
     @Test("divides the progress of a request among its fragments")

@@ -26,7 +26,24 @@ struct FragmentGroupsTests {
         ])
     func size(waiting: Int, size: Int, most: Int, underWay: Int, isLong: Bool, count: Int) {
         let sizes = [UInt64](repeating: UInt64(size), count: waiting)
-        #expect(FragmentGroups.groupSize(sizes, most: most, underWay: underWay, isLong: isLong) == count)
+        #expect(
+            FragmentGroups.groupSize(sizes, most: most, bytes: 512 << 10, underWay: underWay, isLong: isLong) == count)
+    }
+
+    @Test(
+        "a group holds no more bytes than it may, but one fragment always",
+        arguments: [
+            (sizes: [512, 512, 512, 512, 512], bytes: 2048, underWay: 8, count: 4),
+            (sizes: [512, 512, 512, 512], bytes: 2048, underWay: 4, count: 4),
+            (sizes: [512, 512, 512], bytes: 2048, underWay: 5, count: 0),
+            (sizes: [1, 512, 512, 512, 512], bytes: 2048, underWay: 4, count: 4),
+            (sizes: [512, 512, 512, 512], bytes: 512, underWay: 4, count: 1),
+            (sizes: [512], bytes: 100, underWay: 0, count: 1),
+            (sizes: [512, 1, 1, 1], bytes: 100, underWay: 4, count: 1),
+        ])
+    func bytes(sizes: [UInt64], bytes: UInt64, underWay: Int, count: Int) {
+        #expect(
+            FragmentGroups.groupSize(sizes, most: 16, bytes: bytes, underWay: underWay, isLong: false) == count)
     }
 
     @Test("sends fragments together that come while the server is busy, each once")
@@ -55,12 +72,81 @@ struct FragmentGroupsTests {
         let groups = FragmentGroups(executor: nil)
         let small = try TestContent(1, size: 131_072).fragment(0, id: "43")
         #expect(!groups.takes(small))
-        groups.setMost(4)
+        groups.setMost(fragments: 4, bytes: nil)
         #expect(groups.takes(small))
-        #expect(try !groups.takes(TestContent(1, size: 131_073).fragment(0, id: "43")))
-        #expect(try !groups.takes(TestContent(1, size: 524_289).fragment(1, id: "43")))
-        groups.setMost(1)
+        for fragment in try largeFragments() + [TestContent(1, size: 524_289).fragment(1, id: "43")] {
+            groups.learn(from: .success(()), of: [fragment], took: .zero, underWay: 524_288)
+            #expect(!groups.takes(fragment))
+        }
+        groups.setMost(fragments: 4, bytes: -1)
         #expect(!groups.takes(small))
+        groups.setMost(fragments: nil, bytes: 2 << 20)
+        #expect(!groups.takes(small))
+    }
+
+    @Test("takes large fragments if the server takes as many bytes and the link is quick")
+    func takesLarge() throws {
+        let groups = FragmentGroups(executor: nil)
+        let small = try TestContent(1, size: 131_072).fragment(0, id: "43")
+        let large = try largeFragments()
+        groups.setMost(fragments: 4, bytes: 2 << 20)
+        func takesLarge() -> Bool { large.allSatisfy(groups.takes) }
+        func learn(_ outcome: FragmentGroups.Outcome, _ fragments: [OutgoingFragment], _ took: Int, _ underWay: Int) {
+            groups.learn(from: outcome, of: fragments, took: .milliseconds(took), underWay: UInt64(underWay))
+        }
+        learn(.success(()), [small], 0, 131_072)
+        #expect(!takesLarge())
+        learn(.success(()), [large[0]], 19, 524_288)
+        #expect(takesLarge())
+        // The end of a large file.
+        #expect(try groups.takes(TestContent(1, size: 524_289).fragment(1, id: "43")))
+        learn(.success(()), [large[0], small, small], 21, 524_288)
+        #expect(!takesLarge())
+        learn(.success(()), [large[1]], 159, 8 * 524_288)
+        #expect(takesLarge())
+        learn(.failure(.forgotten), large, 0, 524_288)
+        #expect(takesLarge())
+        learn(.failure(Self.noLink), [small], 0, 524_288)
+        #expect(!takesLarge())
+        learn(.success(()), large, 0, 524_288)
+        #expect(takesLarge())
+        // The server or a proxy may take no large groups.
+        learn(.failure(Self.noLink), large + large, 0, 524_288)
+        learn(.success(()), [large[0]], 0, 524_288)
+        #expect(!takesLarge())
+        #expect(groups.takes(small))
+    }
+
+    @Test("takes no large fragments over a long link, however many bytes it carries")
+    func long() throws {
+        let groups = FragmentGroups(executor: nil)
+        let large = try largeFragments()[1]
+        groups.setMost(fragments: 4, bytes: 2 << 20)
+        groups.learn(from: .success(()), of: [large], took: .milliseconds(20), underWay: 8 << 20)
+        #expect(!groups.takes(large))
+    }
+
+    /// Fragments too large for a group over a usual link.
+    private func largeFragments() throws -> [OutgoingFragment] {
+        try [131_073, 524_288].map { try TestContent(1, size: $0).fragment(0, id: "43") }
+    }
+
+    @Test("sends large fragments together, each once")
+    func largeTogether() async throws {
+        let server = HeldServer()
+        let (outcomes, _) = try await sendTen(to: server, size: 524_288)
+        #expect(outcomes.allSatisfy { if case .success = $0 { true } else { false } })
+        #expect(server.requests.flatMap(\.self).sorted() == (0..<10).map(name).sorted())
+    }
+
+    @Test("if a proxy refuses a group of large fragments, sends each alone at once, and further small files together")
+    func largeRefused() async throws {
+        let page = FileError(code: "foreign", message: "a page", retryable: true)
+        let server = HeldServer { $0.count > 1 ? .failure(.temporary(page, outlook: .lasting)) : .success(()) }
+        let (outcomes, groups) = try await sendTen(to: server, size: 524_288)
+        #expect(outcomes.allSatisfy { if case .success = $0 { true } else { false } })
+        #expect(try largeFragments().allSatisfy { !groups.takes($0) })
+        #expect(try groups.takes(TestContent(1, size: 1).fragment(0, id: "43")))
     }
 
     @Test("after a refused group sends each fragment alone, and no further groups")
@@ -83,11 +169,12 @@ struct FragmentGroupsTests {
 
     @Test("if the link breaks, all fragments of the group fail, and none is sent again at once")
     func broken() async throws {
-        let failure = RemoteFailure.temporary(FileError(code: "unreachable", message: "gone", retryable: true))
-        let server = HeldServer { _ in .failure(failure) }
-        let (outcomes, _) = try await sendTen(to: server)
-        #expect(outcomes.allSatisfy { if case .failure(failure) = $0 { true } else { false } })
-        #expect(server.requests.flatMap(\.self).count == 10)
+        for size in [100, 524_288] {
+            let server = HeldServer { _ in .failure(Self.noLink) }
+            let (outcomes, _) = try await sendTen(to: server, size: size)
+            #expect(outcomes.allSatisfy { if case .failure(Self.noLink) = $0 { true } else { false } })
+            #expect(server.requests.flatMap(\.self).count == 10)
+        }
     }
 
     @Test("if a fragment of a refused group meets a refused token, the others are not sent")
@@ -139,18 +226,25 @@ struct FragmentGroupsTests {
         }
     }
 
+    private static let noLink = RemoteFailure.temporary(
+        FileError(code: "unreachable", message: "gone", retryable: true), outlook: .away)
+
     /// Groups for a server that answers at once and takes four fragments in a request.
     private func makeGroups(longestWait: Duration = .seconds(3600)) -> FragmentGroups {
         let groups = FragmentGroups(executor: nil, longestWait: longestWait)
-        groups.setMost(4)
-        groups.record(.zero)
+        groups.setMost(fragments: 4, bytes: 2 << 20)
+        groups.learn(from: .success(()), of: [], took: .zero, underWay: 0)
         return groups
     }
 
     /// Sends ten fragments while the server is busy, then lets it answer.
-    private func sendTen(to server: HeldServer) async throws -> ([FragmentGroups.Outcome], FragmentGroups) {
+    private func sendTen(
+        to server: HeldServer, size: Int = 100
+    ) async throws -> ([FragmentGroups.Outcome], FragmentGroups) {
         let groups = makeGroups()
-        let content = try TestContent(1, size: 100)
+        let content = try TestContent(1, size: size)
+        // The link is quick.
+        groups.learn(from: .success(()), of: [try content.fragment(0, id: "43")], took: .zero, underWay: 524_288)
         let tasks = (0..<10).map { number in Task { await send(content, number, groups, to: server) } }
         await server.wait(forFragments: 5)
         server.open()

@@ -8,28 +8,47 @@ struct IncomingBlock {
 
 /// Writes the blocks of one request, one after the other. A block is complete when the next one begins, which proves its
 /// length.
+///
+/// The request owns all its blocks from the start: a later request for one of them takes it over, and never the other way
+/// round. And blocks that are received meanwhile know that these come soon.
 struct BlockWriter {
     private let store: Store
     private let blocks: [IncomingBlock]
     private let log: (_ block: FileBlock, _ isNew: Bool) -> Void
+    /// The rights to write the blocks that have not begun, by the indices of the blocks. A block without one arrived
+    /// earlier, or comes twice.
+    private var tickets: [Int: (upload: Upload, ticket: Upload.Ticket)] = [:]
     /// The block that is being received.
     private var current: Int?
     /// Nil if the block arrived earlier: its bytes are ignored.
     private var fragment: Fragment?
 
     /// - Parameter log: Logs a complete block.
-    init(store: Store, blocks: [IncomingBlock], log: @escaping (_ block: FileBlock, _ isNew: Bool) -> Void) {
+    init(store: Store, blocks: [IncomingBlock], log: @escaping (_ block: FileBlock, _ isNew: Bool) -> Void) throws {
         self.store = store
         self.blocks = blocks
         self.log = log
+        do {
+            for index in blocks.indices { try reserve(index) }
+        } catch {
+            abandon()
+            throw error
+        }
+    }
+
+    private mutating func reserve(_ index: Int) throws(Refusal) {
+        guard case .upload(let upload) = blocks[index].destination else { return }
+        let block = Int(blocks[index].block.blockNo) - 1
+        if tickets.values.contains(where: { $0.upload === upload && $0.ticket.block == block }) { return }
+        if let ticket = try upload.begin(block, at: store.now()) { tickets[index] = (upload, ticket) }
     }
 
     /// Adds the next bytes of a block. Blocks come in order.
     mutating func append(_ bytes: UnsafeRawBufferPointer, toBlock index: Int) throws {
         if index != current {
             try finish()
-            if case .upload(let upload) = blocks[index].destination {
-                fragment = try Fragment.begin(Int(blocks[index].block.blockNo) - 1, of: upload, in: store)
+            if let (upload, ticket) = tickets.removeValue(forKey: index) {
+                fragment = try Fragment(ticket, of: upload, in: store)
             }
             current = index
         }
@@ -52,6 +71,9 @@ struct BlockWriter {
         current = nil
     }
 
-    /// Gives up the block that is being received.
-    func abandon() { fragment?.abandon() }
+    /// Gives up the blocks that have not arrived.
+    func abandon() {
+        fragment?.abandon()
+        for (upload, ticket) in tickets.values { upload.abandon(ticket) }
+    }
 }

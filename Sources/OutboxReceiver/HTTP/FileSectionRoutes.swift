@@ -7,6 +7,8 @@ struct FileSectionRoutes {
     static let mostFiles = 50
     /// The most blocks that one request may bring.
     private static let mostBlocks = 16
+    /// The most bytes that the blocks of one request may have.
+    private static let mostBytes = 4 * Int(UploadPlan.blockSize)
     private static let longestFileBlock = 4096
     private static let longestName = 4096
     /// The number of bytes by which a body may exceed its fragments.
@@ -38,6 +40,7 @@ struct FileSectionRoutes {
         var reply = [
             JSON.Member(name: "fileIds", value: ids),
             JSON.Member(name: "blocksPerRequest", value: .integer(Int64(Self.mostBlocks))),
+            JSON.Member(name: "bytesPerRequest", value: .integer(Int64(Self.mostBytes))),
         ]
         if !existing.isEmpty { reply.append(JSON.Member(name: "existing", value: .array(existing))) }
         return .json(.object(reply))
@@ -62,8 +65,8 @@ struct FileSectionRoutes {
     func upload(_ request: Request, user: String) async throws -> Response {
         let blocks = try fileBlocks(request).map { try incoming($0, user) }
         let length = blocks.reduce(0) { $0 + $1.length }
-        guard blocks.count == 1 || length <= UploadPlan.blockSize else {
-            throw Refusal.tooLarge("The fragments of a request must not be longer than \(UploadPlan.blockSize) bytes.")
+        guard length <= Self.mostBytes else {
+            throw Refusal.tooLarge("The fragments of a request must not be longer than \(Self.mostBytes) bytes.")
         }
         if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > length + Self.multipartRoom
         {
@@ -71,7 +74,7 @@ struct FileSectionRoutes {
         }
         var parser = try SectionParser(
             contentType: request.headers[.contentType], name: "sectionFile", lengths: blocks.map(\.length))
-        var writer = BlockWriter(store: store, blocks: blocks) { [log] in log.fragment($0, user: user, isNew: $1) }
+        var writer = try BlockWriter(store: store, blocks: blocks) { [log] in log.fragment($0, user: user, isNew: $1) }
         do {
             for try await chunk in request.body {
                 try parser.parse(chunk) { index, bytes in
@@ -84,7 +87,10 @@ struct FileSectionRoutes {
             writer.abandon()
             throw error
         }
-        for case .upload(let upload) in blocks.map(\.destination) { await upload.waitForDigests() }
+        var waited: Set<Hex128> = []
+        for case .upload(let upload) in blocks.map(\.destination) where waited.insert(upload.id).inserted {
+            await upload.waitForDigests()
+        }
         return .json()
     }
 

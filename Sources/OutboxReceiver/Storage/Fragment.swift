@@ -19,24 +19,18 @@ struct Fragment {
     /// How many bytes in the buffer are written.
     private var writtenInBuffer = 0
 
-    /// - Returns: Nil if the block arrived earlier: the caller can ignore the request's body.
-    static func begin(_ index: Int, of upload: Upload, in store: Store) throws -> Fragment? {
-        guard let ticket = try upload.begin(index, at: store.now()) else { return nil }
+    /// Begins to receive a block. If that fails, gives up the ticket.
+    init(_ ticket: Upload.Ticket, of upload: Upload, in store: Store) throws {
         do {
-            try store.checkSpace(for: Int64(upload.plan.length(of: index)))
-            let file = try store.uploads.open(upload.dataName, O_RDWR | O_CREAT, mode: 0o600)
-            return Fragment(upload: upload, ticket: ticket, file: file, buffer: store.blocks.take())
+            try store.checkSpace(for: Int64(upload.plan.length(of: ticket.block)))
+            file = try store.uploads.open(upload.dataName, O_RDWR | O_CREAT, mode: 0o600)
         } catch {
             upload.abandon(ticket)
             throw error
         }
-    }
-
-    private init(upload: Upload, ticket: Upload.Ticket, file: OpenFile, buffer: BlockBuffer) {
         self.upload = upload
         self.ticket = ticket
-        self.file = file
-        self.buffer = buffer
+        buffer = store.blocks.take()
     }
 
     /// The length of the block in bytes.

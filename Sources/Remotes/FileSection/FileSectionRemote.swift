@@ -48,7 +48,7 @@ public final class FileSectionRemote: Remote {
                 let message = "preLoad.do: bad reply: it must have one valid id for each of the \(uploads.count) files"
                 throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
             }
-            groups.setMost(data.blocksPerRequest ?? 1)
+            groups.setMost(fragments: data.blocksPerRequest, bytes: data.bytesPerRequest)
             let existing = Set((data.existing ?? []).map(\.text))
             return ids.map { id in
                 existing.contains(id.text)
@@ -65,11 +65,7 @@ public final class FileSectionRemote: Remote {
 
     /// `POST /fileSection/upload.do`.
     public func send(_ fragment: OutgoingFragment) async throws(RemoteFailure) -> String? {
-        if groups.takes(fragment) {
-            try await groups.send(fragment) { await self.send(together: $0) }.get()
-        } else {
-            try await send(together: [fragment]).get()
-        }
+        try await groups.send(fragment) { await self.send(together: $0) }.get()
         return nil
     }
 

@@ -1,10 +1,13 @@
 import Synchronization
 import UploadCore
 
-/// Groups the fragments of small files, so that one request brings several of them to a server that supports this.
+/// Groups fragments, so that one request brings several of them to a server that supports this.
 ///
-/// A request for each file costs both sides more than the 64 KiB of a small picture. A group holds no more bytes than one
-/// large fragment, so a link that breaks costs no more than otherwise.
+/// A request for each file costs both sides more than the 64 KiB of a small picture. A group of small files holds no more
+/// bytes than one large fragment, so a link that breaks costs no more than otherwise.
+///
+/// Over a quick link, large fragments go together too, if the server announces that it takes as many bytes. A request for
+/// each costs both sides a tenth of their processor time.
 ///
 /// Fragments that come while no request is under way are sent at once. Others wait until they make up half of all
 /// fragments waiting or under way, but not for long: a larger group would leave the link idle while the server answers.
@@ -13,19 +16,21 @@ import UploadCore
 final class FragmentGroups: Sendable {
     typealias Outcome = Result<Void, RemoteFailure>
 
-    /// The largest number of bytes in a group.
-    static let mostBytes: UInt64 = 512 << 10
+    /// The largest number of bytes in a group, unless the link is quick and the server announces more.
+    static let usualBytes: UInt64 = 512 << 10
+    /// The largest number of bytes in a group over a quick link.
+    static let mostBytes: UInt64 = 2 << 20
     /// The largest number of fragments in a group. Their ids make up a header field, which proxies limit.
     static let mostMembers = 16
-    /// A fragment with more bytes gains nothing from a group.
-    static let largestMember: UInt64 = 128 << 10
+    /// A fragment with more bytes is large.
+    static let largestSmall: UInt64 = 128 << 10
 
-    /// A link is long if no request takes less.
+    /// A link is long if no request takes less. Another link is quick if it carries ``usualBytes`` in less.
     static let longTime = Duration.milliseconds(20)
     /// The time between a failed request and the next one.
     private static let pause = Duration.milliseconds(100)
-    /// How long the time of the fastest request counts. The network may change.
-    private static let fastestLifetime = Duration.seconds(600)
+    /// How long it counts what a request taught. The network may change.
+    private static let memory = Duration.seconds(600)
 
     private typealias Waiter = CheckedContinuation<Outcome, Never>
 
@@ -43,7 +48,9 @@ final class FragmentGroups: Sendable {
 
     private struct State {
         /// How many fragments the server takes in a request.
-        var most = 1
+        var mostMembers = 1
+        /// How many bytes the server takes in a request of several fragments.
+        var bytesTaken = FragmentGroups.usualBytes
         var waiting: [Member] = []
         /// Whether a task will look at `waiting`.
         var isBeginning = false
@@ -54,6 +61,17 @@ final class FragmentGroups: Sendable {
         var newest: UInt64 = 0
         /// The time of the fastest request, and when it counts no longer.
         var fastest: (took: Duration, until: ContinuousClock.Instant)?
+        /// The bytes of all fragments in requests under way.
+        var bytesUnderWay: UInt64 = 0
+        /// Whether the link was quick at the last request with a large fragment.
+        var isQuick = false
+        /// Until when no group may hold more than ``usualBytes``, since one failed.
+        var usualUntil: ContinuousClock.Instant?
+
+        var isLong: Bool { fastest.map { $0.took >= FragmentGroups.longTime } ?? true }
+
+        /// How many bytes a group may hold now.
+        var mostBytes: UInt64 { isQuick ? bytesTaken : min(bytesTaken, FragmentGroups.usualBytes) }
     }
 
     private let state = Mutex(State())
@@ -68,21 +86,26 @@ final class FragmentGroups: Sendable {
         self.longestWait = longestWait
     }
 
-    /// Learns how many fragments the server takes in a request.
-    func setMost(_ most: Int) { state.withLock { $0.most = min(max(1, most), Self.mostMembers) } }
-
-    /// Learns how long a request took.
-    func record(_ took: Duration) {
-        let now = ContinuousClock.now
+    /// Learns what the server takes in a request.
+    ///
+    /// - Parameters:
+    ///   - fragments: how many fragments; nil if it does not say.
+    ///   - bytes: how many bytes of several fragments; nil if it does not say.
+    func setMost(fragments: Int?, bytes: Int?) {
         state.withLock { state in
-            if let fastest = state.fastest, fastest.took <= took, now < fastest.until { return }
-            state.fastest = (took, now + Self.fastestLifetime)
+            state.mostMembers = min(max(1, fragments ?? 1), Self.mostMembers)
+            state.bytesTaken = bytes.map { min(UInt64(max(0, $0)), Self.mostBytes) } ?? Self.usualBytes
         }
     }
 
-    /// Whether ``send(_:by:)`` may send this fragment together with others.
+    /// Whether this fragment may go together with others now.
     func takes(_ fragment: OutgoingFragment) -> Bool {
-        fragment.upload.plan.count == 1 && fragment.body.length <= Self.largestMember && state.withLock { $0.most > 1 }
+        let length = fragment.body.length
+        let isSmallFile = fragment.upload.plan.count == 1 && length <= Self.largestSmall
+        return state.withLock { state in
+            state.mostMembers > 1 && length <= state.mostBytes / 2
+                && (isSmallFile || state.mostBytes > Self.usualBytes)
+        }
     }
 
     /// Sends a fragment, if possible together with others that come at the same time.
@@ -91,6 +114,7 @@ final class FragmentGroups: Sendable {
     func send(
         _ fragment: OutgoingFragment, by request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome
     ) async -> Outcome {
+        guard takes(fragment) else { return await measure([fragment], request) }
         let number = state.withLock { state in
             state.newest += 1
             return state.newest
@@ -147,8 +171,8 @@ final class FragmentGroups: Sendable {
     private static func takeGroup(from state: inout State, isOverdue: Bool) -> [Member]? {
         let underWay = state.requests.values.reduce(0) { $0 + $1.waiters.count }
         let count = groupSize(
-            state.waiting.map(\.fragment.body.length), most: state.most, underWay: isOverdue ? 0 : underWay,
-            isLong: state.fastest.map { $0.took >= longTime } ?? true)
+            state.waiting.map(\.fragment.body.length), most: state.mostMembers, bytes: state.mostBytes,
+            underWay: isOverdue ? 0 : underWay, isLong: state.isLong)
         if count == 0 { return nil }
         defer { state.waiting.removeFirst(count) }
         return Array(state.waiting.prefix(count))
@@ -158,16 +182,20 @@ final class FragmentGroups: Sendable {
     ///
     /// - Parameters:
     ///   - sizes: the sizes of the waiting fragments in bytes, oldest first.
-    ///   - most: how many fragments the server takes in a request.
+    ///   - most: how many fragments a request may bring.
+    ///   - bytes: how many bytes a request of several fragments may bring.
     ///   - underWay: the number of fragments under way.
     ///   - isLong: whether the link is long.
-    static func groupSize(_ sizes: [UInt64], most: Int, underWay: Int, isLong: Bool) -> Int {
+    static func groupSize(_ sizes: [UInt64], most: Int, bytes: UInt64, underWay: Int, isLong: Bool) -> Int {
+        if sizes.isEmpty { return 0 }
         let target = min(most, max(1, (sizes.count + underWay) / (isLong ? 8 : 2)))
-        var bytes: UInt64 = 0
-        let count = sizes.prefix(target).prefix { size in
-            bytes += size
-            return bytes <= mostBytes
+        var sum: UInt64 = 0
+        let fitting = sizes.prefix(target).prefix { size in
+            sum += size
+            return sum <= bytes
         }.count
+        // One can always go alone.
+        let count = max(1, fitting)
         let isFull = count == target || count < sizes.count
         return isFull || underWay == 0 ? count : 0
     }
@@ -178,12 +206,12 @@ final class FragmentGroups: Sendable {
         _ members: [Member], _ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome
     ) async {
         let number = members[0].number
-        let start = ContinuousClock.now
-        var outcome = await request(members.map(\.fragment))
-        if case .success = outcome { record(.now - start) }
+        var outcome = await measure(members.map(\.fragment), request)
         if members.count > 1, case .failure(let failure) = outcome, mayConcernOne(failure, of: members) {
             // The server may refuse each group.
-            if case .permanent = failure { setMost(1) }
+            if case .permanent = failure, !Self.isLarge(members.map(\.fragment)) {
+                state.withLock { $0.mostMembers = 1 }
+            }
             for member in members where isWanted(member, in: number) {
                 member.fragment.body.rewind()
                 outcome = await request([member.fragment])
@@ -199,6 +227,54 @@ final class FragmentGroups: Sendable {
         begin(request)
     }
 
+    /// Makes a request, and learns from it.
+    private func measure(
+        _ fragments: [OutgoingFragment], _ request: @Sendable ([OutgoingFragment]) async -> Outcome
+    ) async -> Outcome {
+        let bytes = Self.bytes(of: fragments)
+        let underWay = state.withLock { state in
+            state.bytesUnderWay += bytes
+            return state.bytesUnderWay
+        }
+        let start = ContinuousClock.now
+        let outcome = await request(fragments)
+        state.withLock { $0.bytesUnderWay -= bytes }
+        learn(from: outcome, of: fragments, took: .now - start, underWay: underWay)
+        return outcome
+    }
+
+    /// Learns from a request whether the link is long or quick, and whether groups may be large.
+    ///
+    /// - Parameter underWay: the bytes that shared the link with this request, its own included.
+    func learn(from outcome: Outcome, of fragments: [OutgoingFragment], took: Duration, underWay: UInt64) {
+        let now = ContinuousClock.now
+        state.withLock { state in
+            switch outcome {
+            case .success:
+                if state.fastest.map({ took < $0.took || $0.until <= now }) ?? true {
+                    state.fastest = (took, now + Self.memory)
+                }
+                guard fragments.contains(where: { $0.body.length > Self.largestSmall }) else { return }
+                let timeForUsualBytes = took * (Double(Self.usualBytes) / Double(underWay))
+                let mayBeLarge = state.usualUntil.map { $0 <= now } ?? true
+                state.isQuick = mayBeLarge && !state.isLong && timeForUsualBytes < Self.longTime
+            case .failure(.temporary), .failure(.permanent):
+                state.isQuick = false
+                if Self.isLarge(fragments) { state.usualUntil = now + Self.memory }
+            case .failure: break
+            }
+        }
+    }
+
+    /// Whether only a quick link may carry this group.
+    private static func isLarge(_ fragments: [OutgoingFragment]) -> Bool {
+        fragments.count > 1 && bytes(of: fragments) > usualBytes
+    }
+
+    private static func bytes(of fragments: [OutgoingFragment]) -> UInt64 {
+        fragments.reduce(0) { $0 + $1.body.length }
+    }
+
     private static func concernsOne(_ failure: RemoteFailure) -> Bool {
         switch failure {
         case .forgotten, .permanent, .source, .outOfStep, .busyUpload: true
@@ -209,7 +285,9 @@ final class FragmentGroups: Sendable {
     /// Whether a failure may concern one fragment. The server can't take one that was cancelled and is sent anew.
     private func mayConcernOne(_ failure: RemoteFailure, of members: [Member]) -> Bool {
         if Self.concernsOne(failure) { return true }
-        guard case .temporary = failure else { return false }
+        guard case .temporary(_, _, let outlook) = failure else { return false }
+        // A proxy that does not take as many bytes answers with a page of its own.
+        if outlook == .lasting, Self.isLarge(members.map(\.fragment)) { return true }
         return state.withLock { $0.requests[members[0].number]?.waiters.count ?? 0 } < members.count
     }
 

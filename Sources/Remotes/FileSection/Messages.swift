@@ -39,6 +39,8 @@ enum Messages {
         var existing: [FileID]?
         /// How many fragments the server takes in one upload request; nil for one.
         var blocksPerRequest: Int?
+        /// How many bytes of several fragments the server takes in one upload request; nil for 512 KiB.
+        var bytesPerRequest: Int?
     }
 
     struct FileIDs: Encodable {

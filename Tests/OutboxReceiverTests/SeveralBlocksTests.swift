@@ -20,7 +20,6 @@ import Testing
         }
     }
 
-    /// Large enough that the requests wait for the digests.
     @Test func requestsWithSeveralBlocksMayComeInParallel() async throws {
         try await TestServer.run { server in
             let content = TestServer.content(40 * Self.blockSize)
@@ -126,6 +125,19 @@ import Testing
         try world.send(1, part: half..<whole, to: &newer, from: 0)
         for block in 2..<8 { try world.send(block, part: 0..<whole, to: &newer, from: 0) }
         try newer.finish()
+        try await Poll.until("the file") { try world.hasArrived() }
+    }
+
+    @Test func anOlderRequestIgnoresTheBlocksThatANewerOneBrought() async throws {
+        let world = try await World()
+        defer { try? FileManager.default.removeItem(at: world.root) }
+        let whole = Self.blockSize
+        var older = try world.request(0..<8)
+        var newer = try world.request(2..<4)
+        for block in 2..<4 { try world.send(block, part: 0..<whole, to: &newer, from: 2) }
+        try newer.finish()
+        for block in 0..<8 { try world.send(block, part: 0..<whole, to: &older, from: 0) }
+        try older.finish()
         try await Poll.until("the file") { try world.hasArrived() }
     }
 

@@ -117,13 +117,19 @@ struct FragmentGroupsTests {
         #expect(groups.takes(small))
     }
 
-    @Test("takes no large fragments over a long link, however many bytes it carries")
-    func long() throws {
+    @Test("counts only what is under way against the time of a request")
+    func underWay() async throws {
         let groups = FragmentGroups(executor: nil)
-        let large = try largeFragments()[1]
         groups.setMost(fragments: 4, bytes: 2 << 20)
-        groups.learn(from: .success(()), of: [large], took: .milliseconds(20), underWay: 8 << 20)
-        #expect(!groups.takes(large))
+        let large = try TestContent(1, size: 524_288).fragment(0, id: "43")
+        // A request takes three times as long as on a quick link, so eight at once would look quick.
+        for _ in 0..<8 {
+            _ = await groups.send(large) { _ in
+                try? await Task.sleep(for: .milliseconds(60))
+                return .success(())
+            }
+            #expect(!groups.takes(large))
+        }
     }
 
     /// Fragments too large for a group over a usual link.
@@ -131,17 +137,20 @@ struct FragmentGroupsTests {
         try [131_073, 524_288].map { try TestContent(1, size: $0).fragment(0, id: "43") }
     }
 
-    @Test("sends large fragments together, each once")
+    @Test("sends up to four large fragments together, or 512 KiB of small files, each once")
     func largeTogether() async throws {
-        let server = HeldServer()
-        let (outcomes, _) = try await sendTen(to: server, size: 524_288)
-        #expect(outcomes.allSatisfy { if case .success = $0 { true } else { false } })
-        #expect(server.requests.flatMap(\.self).sorted() == (0..<10).map(name).sorted())
+        for size in [524_288, 131_072] {
+            let server = HeldServer()
+            let (outcomes, _) = try await sendTen(to: server, size: size, most: 16)
+            #expect(outcomes.allSatisfy { if case .success = $0 { true } else { false } })
+            #expect(server.requests.flatMap(\.self).sorted() == (0..<10).map(name).sorted())
+            #expect(server.requests.allSatisfy { $0.count <= 4 })
+        }
     }
 
     @Test("if a proxy refuses a group of large fragments, sends each alone at once, and further small files together")
     func largeRefused() async throws {
-        let page = FileError(code: "foreign", message: "a page", retryable: true)
+        let page = FileError(code: "bad_reply", message: "a page", retryable: true)
         let server = HeldServer { $0.count > 1 ? .failure(.temporary(page, outlook: .lasting)) : .success(()) }
         let (outcomes, groups) = try await sendTen(to: server, size: 524_288)
         #expect(outcomes.allSatisfy { if case .success = $0 { true } else { false } })
@@ -229,19 +238,19 @@ struct FragmentGroupsTests {
     private static let noLink = RemoteFailure.temporary(
         FileError(code: "unreachable", message: "gone", retryable: true), outlook: .away)
 
-    /// Groups for a server that answers at once and takes four fragments in a request.
-    private func makeGroups(longestWait: Duration = .seconds(3600)) -> FragmentGroups {
+    /// Groups for a server that answers at once.
+    private func makeGroups(longestWait: Duration = .seconds(3600), most: Int = 4) -> FragmentGroups {
         let groups = FragmentGroups(executor: nil, longestWait: longestWait)
-        groups.setMost(fragments: 4, bytes: 2 << 20)
+        groups.setMost(fragments: most, bytes: 2 << 20)
         groups.learn(from: .success(()), of: [], took: .zero, underWay: 0)
         return groups
     }
 
     /// Sends ten fragments while the server is busy, then lets it answer.
     private func sendTen(
-        to server: HeldServer, size: Int = 100
+        to server: HeldServer, size: Int = 100, most: Int = 4
     ) async throws -> ([FragmentGroups.Outcome], FragmentGroups) {
-        let groups = makeGroups()
+        let groups = makeGroups(most: most)
         let content = try TestContent(1, size: size)
         // The link is quick.
         groups.learn(from: .success(()), of: [try content.fragment(0, id: "43")], took: .zero, underWay: 524_288)

@@ -9,18 +9,19 @@ struct IncomingBlock {
 /// Writes the blocks of one request, one after the other. A block is complete when the next one begins, which proves its
 /// length.
 ///
-/// The request owns all its blocks from the start: a later request for one of them takes it over, and never the other way
-/// round. And blocks that are received meanwhile know that these come soon.
+/// The request takes the tickets of all its blocks at its start. A later request for a block takes the ticket away; an
+/// older request can't take it back. Later blocks of other requests stay in memory for the digests, because ``Upload``
+/// counts these blocks as being received.
 struct BlockWriter {
     private let store: Store
     private let blocks: [IncomingBlock]
     private let log: (_ block: FileBlock, _ isNew: Bool) -> Void
-    /// The rights to write the blocks that have not begun, by the indices of the blocks. A block without one arrived
-    /// earlier, or comes twice.
+    /// The tickets of the blocks that have not begun, by the indices of the blocks. A block without one arrived earlier,
+    /// or comes twice.
     private var tickets: [Int: (upload: Upload, ticket: Upload.Ticket)] = [:]
     /// The block that is being received.
     private var current: Int?
-    /// Nil if the block arrived earlier: its bytes are ignored.
+    /// Nil if the block arrived already: its bytes are ignored.
     private var fragment: Fragment?
 
     /// - Parameter log: Logs a complete block.
@@ -47,7 +48,7 @@ struct BlockWriter {
     mutating func append(_ bytes: UnsafeRawBufferPointer, toBlock index: Int) throws {
         if index != current {
             try finish()
-            if let (upload, ticket) = tickets.removeValue(forKey: index) {
+            if let (upload, ticket) = tickets.removeValue(forKey: index), !upload.hasArrived(ticket.block) {
                 fragment = try Fragment(ticket, of: upload, in: store)
             }
             current = index

@@ -23,7 +23,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         var allowance = TimeAmount.seconds(120)
         /// The limits for discarding the rest of a refused body: time and bytes.
         var lingerTime = TimeAmount.seconds(5)
-        var lingerBytes = 1 << 20
+        var lingerBytes = 3 << 20
     }
 
     private enum Phase {

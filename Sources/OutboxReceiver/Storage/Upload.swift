@@ -115,6 +115,8 @@ final class Upload: Sendable {
     /// How many blocks from the start the digests include.
     var digestedCount: Int { state.withLock { $0.digested } }
 
+    func hasArrived(_ block: Int) -> Bool { state.withLock { $0.arrived.contains(block) } }
+
     var arrivedCount: Int { state.withLock { $0.arrived.count } }
 
     var arrivedBlocks: [Int] {

@@ -16,21 +16,23 @@ import UploadCore
 final class FragmentGroups: Sendable {
     typealias Outcome = Result<Void, RemoteFailure>
 
-    /// The largest number of bytes in a group, unless the link is quick and the server announces more.
+    /// The largest number of bytes in a group of small fragments, and in any group over a link that is not quick.
     static let usualBytes: UInt64 = 512 << 10
-    /// The largest number of bytes in a group over a quick link.
+    /// The largest number of bytes in a group with a large fragment over a quick link, if the server takes as many.
     static let mostBytes: UInt64 = 2 << 20
     /// The largest number of fragments in a group. Their ids make up a header field, which proxies limit.
     static let mostMembers = 16
     /// A fragment with more bytes is large.
     static let largestSmall: UInt64 = 128 << 10
 
-    /// A link is long if no request takes less. Another link is quick if it carries ``usualBytes`` in less.
+    /// A link is long if no request takes less.
     static let longTime = Duration.milliseconds(20)
+    /// A link is quick if it carries ``usualBytes`` in less time.
+    private static let quickTime = Duration.milliseconds(20)
     /// The time between a failed request and the next one.
     private static let pause = Duration.milliseconds(100)
-    /// How long it counts what a request taught. The network may change.
-    private static let memory = Duration.seconds(600)
+    /// How long a measurement counts. The network may change.
+    private static let lifetime = Duration.seconds(600)
 
     private typealias Waiter = CheckedContinuation<Outcome, Never>
 
@@ -63,15 +65,17 @@ final class FragmentGroups: Sendable {
         var fastest: (took: Duration, until: ContinuousClock.Instant)?
         /// The bytes of all fragments in requests under way.
         var bytesUnderWay: UInt64 = 0
-        /// Whether the link was quick at the last request with a large fragment.
-        var isQuick = false
-        /// Until when no group may hold more than ``usualBytes``, since one failed.
+        /// Until when the link counts as quick.
+        var quickUntil: ContinuousClock.Instant?
+        /// Until when no group may hold more than ``usualBytes``, because one failed.
         var usualUntil: ContinuousClock.Instant?
 
-        var isLong: Bool { fastest.map { $0.took >= FragmentGroups.longTime } ?? true }
-
-        /// How many bytes a group may hold now.
-        var mostBytes: UInt64 { isQuick ? bytesTaken : min(bytesTaken, FragmentGroups.usualBytes) }
+        /// Whether large fragments may go together.
+        var takesLarge: Bool {
+            guard let quickUntil, mostMembers > 1, bytesTaken > FragmentGroups.usualBytes else { return false }
+            let now = ContinuousClock.now
+            return now < quickUntil && usualUntil.map { $0 <= now } ?? true
+        }
     }
 
     private let state = Mutex(State())
@@ -103,8 +107,8 @@ final class FragmentGroups: Sendable {
         let length = fragment.body.length
         let isSmallFile = fragment.upload.plan.count == 1 && length <= Self.largestSmall
         return state.withLock { state in
-            state.mostMembers > 1 && length <= state.mostBytes / 2
-                && (isSmallFile || state.mostBytes > Self.usualBytes)
+            if state.takesLarge { return length <= state.bytesTaken / 2 }
+            return isSmallFile && state.mostMembers > 1 && length <= state.bytesTaken / 2
         }
     }
 
@@ -170,9 +174,11 @@ final class FragmentGroups: Sendable {
     /// Removes and returns the members of the next request; nil while they should wait for others.
     private static func takeGroup(from state: inout State, isOverdue: Bool) -> [Member]? {
         let underWay = state.requests.values.reduce(0) { $0 + $1.waiters.count }
+        let sizes = state.waiting.map(\.fragment.body.length)
+        let isLarge = state.takesLarge && sizes.contains { $0 > largestSmall }
         let count = groupSize(
-            state.waiting.map(\.fragment.body.length), most: state.mostMembers, bytes: state.mostBytes,
-            underWay: isOverdue ? 0 : underWay, isLong: state.isLong)
+            sizes, most: state.mostMembers, bytes: isLarge ? state.bytesTaken : min(state.bytesTaken, usualBytes),
+            underWay: isOverdue ? 0 : underWay, isLong: state.fastest.map { $0.took >= longTime } ?? true)
         if count == 0 { return nil }
         defer { state.waiting.removeFirst(count) }
         return Array(state.waiting.prefix(count))
@@ -206,15 +212,14 @@ final class FragmentGroups: Sendable {
         _ members: [Member], _ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome
     ) async {
         let number = members[0].number
-        var outcome = await measure(members.map(\.fragment), request)
-        if members.count > 1, case .failure(let failure) = outcome, mayConcernOne(failure, of: members) {
+        let fragments = members.map(\.fragment)
+        var outcome = await measure(fragments, request)
+        if members.count > 1, case .failure(let failure) = outcome, mayConcernOne(failure, of: fragments, in: number) {
             // The server may refuse each group.
-            if case .permanent = failure, !Self.isLarge(members.map(\.fragment)) {
-                state.withLock { $0.mostMembers = 1 }
-            }
+            if case .permanent = failure, !Self.isLarge(fragments) { state.withLock { $0.mostMembers = 1 } }
             for member in members where isWanted(member, in: number) {
                 member.fragment.body.rewind()
-                outcome = await request([member.fragment])
+                outcome = await measure([member.fragment], request)
                 takeWaiter(of: member, in: number)?.resume(returning: outcome)
                 // The server or the link is to blame: the others must wait, too.
                 if case .failure(let failure) = outcome, !Self.concernsOne(failure) { break }
@@ -243,7 +248,7 @@ final class FragmentGroups: Sendable {
         return outcome
     }
 
-    /// Learns from a request whether the link is long or quick, and whether groups may be large.
+    /// Learns from a request whether the link is long or quick, and whether large fragments may go together.
     ///
     /// - Parameter underWay: the bytes that shared the link with this request, its own included.
     func learn(from outcome: Outcome, of fragments: [OutgoingFragment], took: Duration, underWay: UInt64) {
@@ -252,21 +257,20 @@ final class FragmentGroups: Sendable {
             switch outcome {
             case .success:
                 if state.fastest.map({ took < $0.took || $0.until <= now }) ?? true {
-                    state.fastest = (took, now + Self.memory)
+                    state.fastest = (took, now + Self.lifetime)
                 }
                 guard fragments.contains(where: { $0.body.length > Self.largestSmall }) else { return }
                 let timeForUsualBytes = took * (Double(Self.usualBytes) / Double(underWay))
-                let mayBeLarge = state.usualUntil.map { $0 <= now } ?? true
-                state.isQuick = mayBeLarge && !state.isLong && timeForUsualBytes < Self.longTime
+                state.quickUntil = timeForUsualBytes < Self.quickTime ? now + Self.lifetime : nil
             case .failure(.temporary), .failure(.permanent):
-                state.isQuick = false
-                if Self.isLarge(fragments) { state.usualUntil = now + Self.memory }
+                state.quickUntil = nil
+                if Self.isLarge(fragments) { state.usualUntil = now + Self.lifetime }
             case .failure: break
             }
         }
     }
 
-    /// Whether only a quick link may carry this group.
+    /// Whether only a quick link and a server that announced it may carry this group.
     private static func isLarge(_ fragments: [OutgoingFragment]) -> Bool {
         fragments.count > 1 && bytes(of: fragments) > usualBytes
     }
@@ -282,13 +286,16 @@ final class FragmentGroups: Sendable {
         }
     }
 
-    /// Whether a failure may concern one fragment. The server can't take one that was cancelled and is sent anew.
-    private func mayConcernOne(_ failure: RemoteFailure, of members: [Member]) -> Bool {
+    /// Whether a failure may concern one fragment, or only a request with so many bytes. The server can't take a fragment
+    /// that was cancelled and is sent anew.
+    private func mayConcernOne(
+        _ failure: RemoteFailure, of fragments: [OutgoingFragment], in request: UInt64
+    ) -> Bool {
         if Self.concernsOne(failure) { return true }
-        guard case .temporary(_, _, let outlook) = failure else { return false }
+        guard case .temporary(let error, _, _) = failure else { return false }
         // A proxy that does not take as many bytes answers with a page of its own.
-        if outlook == .lasting, Self.isLarge(members.map(\.fragment)) { return true }
-        return state.withLock { $0.requests[members[0].number]?.waiters.count ?? 0 } < members.count
+        if error.code == "bad_reply", Self.isLarge(fragments) { return true }
+        return state.withLock { $0.requests[request]?.waiters.count ?? 0 } < fragments.count
     }
 
     private func isWanted(_ member: Member, in request: UInt64) -> Bool {

@@ -100,16 +100,19 @@ package final class FaultServer: Sendable {
     ///   - uploadDelay: The delay of the answer to each fragment, which gives a test time to interfere.
     ///   - keepsContent: If false, the server counts and discards fragments, so that large files cost no memory.
     ///   - tellsExisting: Whether preLoad names content that is already finished.
+    ///   - takesGroups: Whether a request may bring several fragments.
     ///   - token: The only accepted bearer token; other requests get 401.
     ///   - tokens: The users by accepted bearer token. Each user sees only own uploads.
     ///   - faults: Chooses the faults.
     package init(
         port: UInt16 = 0, uploadDelay: Duration = .zero, keepsContent: Bool = true, tellsExisting: Bool = false,
-        token: String? = nil, tokens: [String: String]? = nil, faults: @escaping Hook = { _, _ in nil }
+        takesGroups: Bool = false, token: String? = nil, tokens: [String: String]? = nil,
+        faults: @escaping Hook = { _, _ in nil }
     ) throws {
         var store = SectionStore()
         store.keepsContent = keepsContent
         store.tellsExisting = tellsExisting
+        store.takesGroups = takesGroups
         let users = tokens ?? token.map { [$0: ""] }
         let desk = Desk(Shared(store: store, hook: faults, uploadDelay: uploadDelay, users: users))
         self.desk = desk

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A parsed `upload.do` request: the `file_block` header and the single part of the multipart body.
+/// A part of an `upload.do` request: an element of the `file_block` header, and the bytes of its part of the body.
 struct SectionPart {
     struct Block: Decodable {
         var id: String
@@ -14,28 +14,40 @@ struct SectionPart {
     let type: String
     let content: Data
 
+    /// Parses a request.
+    ///
     /// - Throws: ``Surprise`` with the violation of contract 4.
-    init(fileBlock: String?, contentType: String?, body: Data) throws {
+    static func parts(fileBlock: String?, contentType: String?, body: Data) throws -> [SectionPart] {
         guard let fileBlock else { throw Surprise("upload.do without a file_block header") }
-        guard let block = Self.block(fileBlock) else {
-            throw Surprise("file_block is not an array of one block: \(fileBlock)")
+        guard let blocks = blocks(fileBlock), !blocks.isEmpty else {
+            throw Surprise("file_block is not an array of blocks: \(fileBlock)")
         }
-        self.block = block
-
         guard let contentType, contentType.lowercased().hasPrefix("multipart/form-data"),
-            let boundary = Self.parameter("boundary", of: contentType)
+            let boundary = parameter("boundary", of: contentType)
         else { throw Surprise("upload.do with content type \(contentType ?? "none")") }
         let opening = Data("--\(boundary)\r\n".utf8)
-        let closing = Data("\r\n--\(boundary)--".utf8)
-        guard body.starts(with: opening), let headEnd = body.range(of: Data("\r\n\r\n".utf8)),
-            let end = body.range(of: closing, options: .backwards), end.lowerBound >= headEnd.upperBound
-        else { throw Surprise("a multipart body that does not start and end with its boundary") }
-        guard body.range(of: Data("\r\n--\(boundary)\r\n".utf8)) == nil else {
-            throw Surprise("a multipart body of more than one part")
+        let delimiter = Data("\r\n--\(boundary)".utf8)
+        var rest = body[...]
+        let parts = try blocks.map { block in
+            guard rest.starts(with: opening), let headEnd = rest.range(of: Data("\r\n\r\n".utf8)) else {
+                throw Surprise("a multipart body with fewer parts than blocks, or without its boundary")
+            }
+            let head = String(decoding: rest[(rest.startIndex + opening.count)..<headEnd.lowerBound], as: UTF8.self)
+            let content = rest[headEnd.upperBound...].prefix(try length(of: block))
+            rest = rest[content.endIndex...]
+            guard rest.starts(with: delimiter) else { throw Surprise("not \(content.count) bytes for \(block)") }
+            rest = rest.dropFirst(2)
+            return try SectionPart(block, head: head, content: content)
         }
-        content = body[headEnd.upperBound..<end.lowerBound]
+        guard rest.starts(with: Data("--\(boundary)--".utf8)) else {
+            throw Surprise("a multipart body with more parts than blocks, or without its end")
+        }
+        return parts
+    }
 
-        let head = String(decoding: body[opening.endIndex..<headEnd.lowerBound], as: UTF8.self)
+    private init(_ block: Block, head: String, content: Data) throws {
+        self.block = block
+        self.content = content
         var fields: [String: String] = [:]
         for line in head.components(separatedBy: "\r\n") {
             let pair = line.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
@@ -50,12 +62,9 @@ struct SectionPart {
         try check()
     }
 
-    /// Returns the single block in a `file_block` header, or nil if the header is malformed.
-    static func block(_ header: String) -> Block? {
-        guard let blocks = try? JSONDecoder().decode([Block].self, from: Data(header.utf8)), blocks.count == 1 else {
-            return nil
-        }
-        return blocks[0]
+    /// Returns the blocks in a `file_block` header, or nil if the header is malformed.
+    static func blocks(_ header: String) -> [Block]? {
+        try? JSONDecoder().decode([Block].self, from: Data(header.utf8))
     }
 
     private func check() throws {
@@ -68,14 +77,15 @@ struct SectionPart {
         guard type == "image/\(ext)" || type == "video/\(ext)" || type == "application/octet-stream" else {
             throw Surprise("part type \(type) for \(filename)")
         }
-        let total = (block.totalSize + Self.size - 1) / Self.size
+    }
+
+    /// Returns the number of bytes in a block.
+    private static func length(of block: Block) throws -> Int {
+        let total = (block.totalSize + size - 1) / size
         guard block.blockTotal == total, (1...max(total, 1)).contains(block.blockNo) else {
             throw Surprise("block numbers of \(block)")
         }
-        let expected = min(Self.size, block.totalSize - (block.blockNo - 1) * Self.size)
-        guard content.count == expected else {
-            throw Surprise("\(content.count) bytes instead of \(expected) in \(block)")
-        }
+        return min(size, block.totalSize - (block.blockNo - 1) * size)
     }
 
     /// Contract 4: fragment n covers bytes [n × 524288, …).

@@ -38,6 +38,8 @@ package struct SectionStore {
     var keepsContent = true
     /// If true, preLoad names finished content in `existing`.
     var tellsExisting = false
+    /// If true, preLoad says that a request may bring several fragments.
+    var takesGroups = false
 
     package private(set) var uploads: [String: Upload] = [:]
     package private(set) var deleted: Set<String> = []
@@ -52,6 +54,8 @@ package struct SectionStore {
     /// The descriptions of all files by id, including deleted and forgotten files.
     package private(set) var announced: [String: File] = [:]
     package private(set) var arrivedBytes = 0
+    /// The number of complete fragments that arrived, repetitions included.
+    package private(set) var arrivedFragments = 0
     /// The number of fragments that the server received and lost, so that the client must send them again.
     package private(set) var lostBlocks = 0
     /// The bodies of portraits, in order.
@@ -134,7 +138,12 @@ package struct SectionStore {
             announced[id] = File(id: id, name: file.fileName, path: file.path, md5: file.md5)
             ids.append(id)
         }
-        return Answer(data: ["fileIds": ids, "existing": existing])
+        var answer = Answer(data: ["fileIds": ids, "existing": existing])
+        if takesGroups {
+            answer.data["blocksPerRequest"] = Self.mostTogether.fragments
+            answer.data["bytesPerRequest"] = Self.mostTogether.bytes
+        }
+        return answer
     }
 
     private func finishedID(of md5: String, user: String) -> String? {
@@ -149,20 +158,34 @@ package struct SectionStore {
         return Answer(data: ["userImg": "http://\(host)/u/\(portraits.count).jpg!150x150"])
     }
 
+    /// How much one request may bring.
+    private static let mostTogether = (fragments: 16, bytes: 4 * SectionPart.size)
+
     mutating func upload(fileBlock: String?, contentType: String?, body: Data, user: String) -> Answer {
-        let part: SectionPart
+        let parts: [SectionPart]
         do {
-            part = try SectionPart(fileBlock: fileBlock, contentType: contentType, body: body)
+            parts = try SectionPart.parts(fileBlock: fileBlock, contentType: contentType, body: body)
         } catch {
             return refuse("\(error)")
         }
+        let most = takesGroups ? Self.mostTogether : (fragments: 1, bytes: SectionPart.size)
+        guard parts.count <= most.fragments, parts.reduce(0, { $0 + $1.content.count }) <= most.bytes else {
+            return refuse("\(parts.count) fragments in a request")
+        }
+        for part in parts {
+            let answer = take(part, user: user)
+            if answer.code != 200 { return answer }
+        }
+        return Answer()
+    }
+
+    private mutating func take(_ part: SectionPart, user: String) -> Answer {
         let id = part.block.id
         guard var upload = upload(id, of: user) else { return Answer(code: 404, message: "no upload \(id)") }
         guard part.block.totalSize == upload.size else { return refuse("totalSize of \(part.block)") }
         let number = part.block.blockNo
         if upload.finished { violations.append("block \(number) of \(id) sent after it was confirmed") }
-        arrivalsByUser[user, default: [:]][upload.md5, default: [:]][number, default: 0] += 1
-        arrivedBytes += part.content.count
+        noteArrival(of: number, upload, user: user, bytes: part.content.count)
         if let earlier = upload.blocks[number], earlier != part.content {
             mixtures.append("block \(number) of \(id) came with two contents")
         }
@@ -173,9 +196,16 @@ package struct SectionStore {
         return Answer()
     }
 
+    private mutating func noteArrival(of number: Int, _ upload: Upload, user: String, bytes: Int) {
+        arrivalsByUser[user, default: [:]][upload.md5, default: [:]][number, default: 0] += 1
+        arrivedBytes += bytes
+        arrivedFragments += 1
+    }
+
     /// Counts a fragment without checking its bytes, for a server that discards bodies.
     mutating func count(fileBlock: String?, bodyLength: Int, user: String) -> Answer {
-        guard let header = fileBlock, let block = SectionPart.block(header), var upload = upload(block.id, of: user)
+        guard let blocks = fileBlock.flatMap(SectionPart.blocks), blocks.count == 1, let block = blocks.first,
+            var upload = upload(block.id, of: user)
         else {
             return Answer(code: 404, message: "no upload for \(fileBlock ?? "no file_block")")
         }
@@ -183,8 +213,7 @@ package struct SectionStore {
         guard expected > 0, (expected...expected + 2048).contains(bodyLength) else {
             return refuse("a body of \(bodyLength) bytes for \(block)")
         }
-        arrivalsByUser[user, default: [:]][upload.md5, default: [:]][block.blockNo, default: 0] += 1
-        arrivedBytes += expected
+        noteArrival(of: block.blockNo, upload, user: user, bytes: expected)
         upload.received.insert(block.blockNo)
         upload.hasLostBlocks = false
         uploads[block.id] = upload
@@ -281,7 +310,7 @@ package struct SectionStore {
         if let request = try? JSONDecoder().decode(PreLoad.self, from: body) {
             return request.files.map { File(name: $0.fileName, path: $0.path, md5: $0.md5) }
         }
-        let ids = fileBlock.flatMap(SectionPart.block).map { [$0.id] } ?? Self.identifiers(body)
+        let ids = fileBlock.flatMap(SectionPart.blocks)?.map(\.id) ?? Self.identifiers(body)
         return ids.map { announced[$0] ?? File(id: $0, name: $0, md5: "") }
     }
 

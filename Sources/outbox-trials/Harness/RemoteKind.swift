@@ -16,12 +16,14 @@ enum RemoteKind: String, CaseIterable {
     ///
     /// - Parameters:
     ///   - delay: the delay of the answer to each fragment or part; for tus, of each 64 KiB an eighth of it.
+    ///   - takesGroups: whether a request of the usual protocol may bring several fragments.
     ///   - faults: chooses the faults.
     func server(
-        delay: Duration = .zero, faults: @escaping UploadServer.Faults = { _ in nil }
+        delay: Duration = .zero, takesGroups: Bool = false, faults: @escaping UploadServer.Faults = { _ in nil }
     ) throws -> any UploadServer {
         switch self {
-        case .filesection: try FaultServer(uploadDelay: delay) { endpoint, _ in faults(endpoint.rawValue) }
+        case .filesection:
+            try FaultServer(uploadDelay: delay, takesGroups: takesGroups) { endpoint, _ in faults(endpoint.rawValue) }
         case .tus: try TusServer(pause: delay / 8, faults: faults)
         case .s3: try S3Server(delay: delay, faults: faults)
         }

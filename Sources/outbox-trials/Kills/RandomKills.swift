@@ -23,7 +23,8 @@ struct RandomKills: Trial {
         let load = MixedLoad(
             small: max(40, kills * 2), duplicates: max(8, kills / 4),
             large: context.count(quick: 16_000_000, usual: 64_000_000, long: 300_000_000), random: &random)
-        let server = try kind.server(delay: .milliseconds(20))
+        // Quick enough that fragments go in groups.
+        let server = try kind.server(delay: .milliseconds(kind == .filesection ? 5 : 20), takesGroups: true)
         let limits: Settings = [
             "upload.files_in_flight": .integer(filesInFlight),
             "upload.fragments_in_flight": .integer(fragmentsInFlight),
@@ -61,9 +62,13 @@ struct RandomKills: Trial {
         findings.expect(
             repeated.0 <= bounds.0 && repeated.1 <= bounds.1,
             "\(repeated.0) and \(repeated.1) fragments sent again, at most \(bounds.0) and \(bounds.1) were in flight")
+        let requests = (server as? FaultServer).map { server in
+            "; \(server.arrivedFragments) fragments in \(server.count(.upload)) requests"
+        }
         return findings.outcome(
             "\(kills) kills, \(load.drops.count) files: \(verdict.summary); \(repeated.0) fragments sent again (bound "
-                + "\(bounds.0)), with automatic fragments in flight \(repeated.1) (bound \(bounds.1))")
+                + "\(bounds.0)), with automatic fragments in flight \(repeated.1) (bound \(bounds.1))"
+                + (requests ?? ""))
     }
 
     /// Waits for the moment of a kill: usually while the agent sends, sometimes while the agent starts, scans or

@@ -22,7 +22,7 @@ struct ChangingFiles: Trial {
         let changes = context.count(quick: 60, usual: 250, long: 500)
         let slots = 6
         var random = context.random
-        let server = try kind.server(delay: .milliseconds(30))
+        let server = try kind.server(delay: .milliseconds(kind == .filesection ? 15 : 30), takesGroups: true)
         let agent = try kind.agent(context, of: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
         var judge = Judge()

@@ -134,6 +134,8 @@ package final class FaultServer: Sendable {
     package var url: String { listener.url }
     package var port: UInt16 { listener.port }
 
+    /// The number of complete fragments that arrived, repetitions included.
+    package var arrivedFragments: Int { desk.shared.withLock { $0.store.arrivedFragments } }
     package func count(_ endpoint: Endpoint) -> Int { desk.shared.withLock { $0.counts[endpoint] ?? 0 } }
     package func change(_ body: @Sendable (inout SectionStore) -> Void) { desk.shared.withLock { body(&$0.store) } }
     /// Changes the delay of the answer to each fragment. A test can slow down an upload while it interferes, then let

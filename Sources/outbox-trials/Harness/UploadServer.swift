@@ -42,7 +42,6 @@ protocol KillableServer {
 }
 
 extension FaultServer: UploadServer {
-    var arrivedFragments: Int { store.arrivedFragments }
     var repetitions: [String: Int] {
         store.arrivals.mapValues { blocks in blocks.values.reduce(0) { $0 + $1 - 1 } << 19 }
     }

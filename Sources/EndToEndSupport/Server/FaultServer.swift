@@ -68,6 +68,8 @@ package final class FaultServer: Sendable {
         var hook: Hook
         /// The delay of the answer to each fragment.
         var uploadDelay = Duration.zero
+        /// How many fragments of each file are answered; see `hold`.
+        var answeredFragments = Int.max
         /// The users by bearer token; nil: everybody may send requests, without a name.
         var users: [String: String]?
 
@@ -87,6 +89,13 @@ package final class FaultServer: Sendable {
         var uploadPause: UInt32 {
             let delay = shared.withLock { $0.uploadDelay }
             return UInt32(delay / .microseconds(1))
+        }
+
+        /// Waits while a file's fragment is one of those that `hold` keeps unanswered.
+        ///
+        /// - Parameter number: the number of the file's different fragments that have arrived.
+        func waitWhileHeld(_ number: Int) {
+            while shared.withLock({ number > $0.answeredFragments }) { usleep(2000) }
         }
     }
 
@@ -117,13 +126,19 @@ package final class FaultServer: Sendable {
         let desk = Desk(Shared(store: store, hook: faults, uploadDelay: uploadDelay, users: users))
         self.desk = desk
         listener = try ScriptedServer(port: port, longestKeptBody: keepsContent ? .max : 65_536) { request in
-            let reply = desk.answer(request)
-            if Endpoint(target: request.target) == .upload { usleep(desk.uploadPause) }
+            let (reply, fragments) = desk.answer(request)
+            if Endpoint(target: request.target) == .upload {
+                usleep(desk.uploadPause)
+                desk.waitWhileHeld(fragments)
+            }
             return reply
         }
     }
 
-    deinit { listener.stop() }
+    deinit {
+        letGo()
+        listener.stop()
+    }
 
     // MARK: Control by tests
 
@@ -141,6 +156,11 @@ package final class FaultServer: Sendable {
     /// Changes the delay of the answer to each fragment. A test can slow down an upload while it interferes, then let
     /// the rest continue at full speed.
     package func setUploadDelay(_ delay: Duration) { desk.shared.withLock { $0.uploadDelay = delay } }
+    /// Answers only this many fragments of each file from now on. Each file's next fragment arrives, and its reply waits
+    /// for `letGo` or a higher number. So an upload is under way for as long as a test needs it.
+    package func hold(after fragments: Int) { desk.shared.withLock { $0.answeredFragments = fragments } }
+    /// Answers all fragments, also those that `hold` kept waiting.
+    package func letGo() { hold(after: .max) }
     package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
     /// Rejects requests without this bearer token with 401 from now on.
     package func require(token: String?) { require(tokens: token.map { [$0: ""] }) }
@@ -156,7 +176,9 @@ extension FaultServer.Desk {
     typealias Reply = ScriptedServer.Reply
 
     /// Executes a request, or the fault that the hook chooses.
-    func answer(_ request: ScriptedServer.Request) -> Reply {
+    ///
+    /// - Returns: the reply and, for an upload, how many different fragments of its file have arrived.
+    func answer(_ request: ScriptedServer.Request) -> (reply: Reply, fragments: Int) {
         let endpoint = Endpoint(target: request.target)
         let body = Data(request.body)
         return shared.withLock { shared in
@@ -167,15 +189,17 @@ extension FaultServer.Desk {
             let user = shared.user(FaultServer.token(authorization))
             if user == nil { fault = .status(401) }
             let kept = endpoint == .upload ? Data() : body
+            let files = shared.store.files(in: kept, fileBlock: request.header("file_block"))
             shared.records.append(
                 FaultServer.Record(
                     endpoint: endpoint, fault: fault, at: .now, authorization: authorization, user: user,
-                    headerNames: request.headers.map { $0.name.lowercased() }, body: kept,
-                    files: shared.store.files(in: kept, fileBlock: request.header("file_block"))))
-            if let fault, let reply = Self.misbehave(fault, body: body, store: &shared.store) { return reply }
+                    headerNames: request.headers.map { $0.name.lowercased() }, body: kept, files: files))
+            if let fault, let reply = Self.misbehave(fault, body: body, store: &shared.store) { return (reply, 0) }
             let answer = Self.work(endpoint, request, body: body, user: user ?? "", store: &shared.store)
             let reply = Self.reply(status: answer.code, answer)
-            return fault?.ending(of: reply) ?? reply
+            let arrivals = shared.store.arrivalsByUser[user ?? ""]
+            let fragments = files.compactMap { arrivals?[$0.md5]?.count }.max() ?? 0
+            return (fault?.ending(of: reply) ?? reply, fragments)
         }
     }
 

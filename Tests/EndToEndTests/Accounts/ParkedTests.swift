@@ -7,9 +7,10 @@ import Testing
 @Suite("Uploads of a user who is not signed in", .agents)
 struct ParkedTests {
     /// Returns a household where Anna has uploads under way, with a few fragments of each, and Ben has just signed
-    /// in. The server's delay keeps the uploads unfinished.
+    /// in. The server holds the uploads.
     private func parked(_ names: [String]) async throws -> (home: Household, keys: [String: String]) {
-        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
+        let home = try Household(["upload.fragments_in_flight": 1])
+        home.server.hold(after: 3)
         try await home.agent.start()
         try await home.agent.login("anna")
         var keys: [String: String] = [:]
@@ -45,7 +46,7 @@ struct ParkedTests {
         try await agent.start()
         try await agent.parked("anna-renamed.mp4", as: "anna")
         try await agent.reached(names[1], .paused)
-        home.server.setUploadDelay(.zero)
+        home.server.letGo()
         try await agent.login("anna")
         for name in ["anna-renamed.mp4", "anna-stay.mp4"] { try await agent.reached(name, .done) }
         try await Poll.until("what was given up to be deleted", lastState: { agent.log }) {
@@ -125,7 +126,8 @@ struct ParkedTests {
 
     @Test("can be paused, resumed and cancelled as a post, too")
     func sources() async throws {
-        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
+        let home = try Household(["upload.fragments_in_flight": 1])
+        home.server.hold(after: 3)
         let agent = home.agent
         try await agent.start()
         try await agent.login("anna")
@@ -143,7 +145,7 @@ struct ParkedTests {
         #expect(try await agent.command("cancel", "one").code == 0)
         try await agent.post("one", is: "cancelled", code: "cancelled")
         #expect(try await agent.command("pause", "two").code == 0)
-        home.server.setUploadDelay(.zero)
+        home.server.letGo()
         try await agent.login("anna")
         try await agent.post("two", is: "paused")
         try await Poll.until("the cancelled one's file to be deleted", lastState: { agent.log }) {

@@ -9,8 +9,9 @@ struct RefusedSessionTests {
 
     @Test("is reported once per run, probed once per retry_interval, and costs no progress")
     func refused() async throws {
-        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
+        let home = try Household(["upload.fragments_in_flight": 1])
         let (server, agent) = (home.server, home.agent)
+        server.hold(after: 2)
         try await agent.start()
         try await agent.login("anna")
         let names = (0..<4).map { "anna-\($0).mp4" }
@@ -18,6 +19,7 @@ struct RefusedSessionTests {
         for key in keys { try await home.hasSent(2, of: key, from: "anna") }
 
         server.require(tokens: ["new": "anna"])
+        server.letGo()
         var kept: [Int] = []
         for name in names {
             let sidecar = try await agent.reached(name, .signedOut)
@@ -27,7 +29,6 @@ struct RefusedSessionTests {
         #expect(kept.allSatisfy { $0 >= 1 })
         keys.append(try agent.drop("anna-late.mp4", .mp4, size: 3000))
         try await agent.reached("anna-late.mp4", .signedOut)
-        server.setUploadDelay(.zero)
         try await expectProbes(server, agent)
         #expect(agent.said(Self.said).count == 1)
 
@@ -94,7 +95,8 @@ struct SocketSessionTests {
 
     @Test("works like login and logout: it parks, stops and resumes uploads")
     func session() async throws {
-        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
+        let home = try Household(["upload.fragments_in_flight": 1])
+        home.server.hold(after: 3)
         let agent = home.agent
         try await agent.start()
         #expect(signIn("anna", agent) == 200)
@@ -104,7 +106,7 @@ struct SocketSessionTests {
 
         #expect(ask("DELETE", agent) == 200)
         try await agent.keptSignedOut("anna.mp4")
-        home.server.setUploadDelay(.zero)
+        home.server.letGo()
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/token"))
         #expect(ask("DELETE", agent) == 200)
         #expect(signIn("ben", agent) == 200)

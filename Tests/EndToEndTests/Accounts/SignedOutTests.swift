@@ -12,11 +12,11 @@ struct SignedOutTests {
         let agent: Agent
         let key: String
 
-        /// Waits until the file is kept because nobody is signed in, makes the server fast for later requests, and
-        /// returns the number of requests so far.
+        /// Waits until the file is kept because nobody is signed in, lets the server answer later requests, and returns
+        /// the number of requests so far.
         func quiet() async throws -> Int {
             try await agent.keptSignedOut("anna.mp4")
-            server.setUploadDelay(.zero)
+            server.letGo()
             return server.records.count
         }
 
@@ -29,8 +29,9 @@ struct SignedOutTests {
     }
 
     private func scene(_ settings: Settings = [:]) async throws -> Scene {
-        // Slow enough that a command arrives before the end of the upload.
-        let server = try FaultServer(uploadDelay: .seconds(1))
+        // The upload is under way when a command arrives.
+        let server = try FaultServer()
+        server.hold(after: 3)
         let agent = try Agent(
             remote: server.url,
             ["upload.fragments_in_flight": 1, "upload.retry_interval": "1s"].merging(settings) { $1 })
@@ -79,7 +80,7 @@ struct SignedOutTests {
         let agent = scene.agent
         try await agent.kill()
         try await agent.logout()
-        scene.server.setUploadDelay(.zero)
+        scene.server.letGo()
         let count = scene.server.records.count
         let found = try agent.drop("found.mp4", .mp4, size: 3000)
         try await agent.start()
@@ -124,14 +125,15 @@ struct SignedOutTests {
 
     @Test("new files belong to the next user who signs in, and earlier files wait for their owner")
     func next() async throws {
-        let home = try Household(uploadDelay: .seconds(1), ["upload.fragments_in_flight": 1])
+        let home = try Household(["upload.fragments_in_flight": 1])
+        home.server.hold(after: 3)
         let agent = home.agent
         try await agent.start()
         try await agent.login("anna")
         let old = try agent.drop("anna.mp4", .mp4, size: 16 * 524_288)
         try await home.hasSent(2, of: old, from: "anna")
         try await agent.logout()
-        home.server.setUploadDelay(.zero)
+        home.server.letGo()
         let free = try agent.drop("ben.mp4", .mp4, size: 3000)
         try await agent.keptSignedOut("ben.mp4")
         try await agent.login("ben")

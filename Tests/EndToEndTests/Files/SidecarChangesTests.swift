@@ -167,18 +167,20 @@ struct SidecarChangesTests {
 
 @Suite("Renames during uploads", .agents)
 struct RenameTests {
-    /// Uploads a large file in `trip` so slowly that all renames come in time, with a small file queued behind it.
+    /// Starts the upload of a large file in `trip`, which the server holds after three fragments, with a small file
+    /// queued behind it.
     private func start(
         _ settings: Settings = [:]
     ) async throws -> (server: FaultServer, agent: Agent, keys: [String]) {
-        let server = try FaultServer(uploadDelay: .milliseconds(500))
+        let server = try FaultServer(uploadDelay: .milliseconds(20))
+        server.hold(after: 3)
         let agent = try Agent(
             remote: server.url,
             settings.merging(["upload.fragments_in_flight": 1, "upload.files_in_flight": 1]) { $1 })
         try Files.makeDirectory(agent.path("trip"))
         try await agent.start()
         var keys = [try agent.drop("trip/large.mp4", .mp4, size: 40 * 524_288)]
-        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
+        try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
         keys.append(try agent.drop("trip/small.jpg", .jpeg, size: 2000))
         try await agent.reached("trip/small.jpg", .queued)
         return (server, agent, keys)
@@ -187,7 +189,7 @@ struct RenameTests {
     private func expectKept(
         _ server: FaultServer, _ agent: Agent, _ keys: [String], large: String, small: String
     ) async throws {
-        server.setUploadDelay(.milliseconds(60))
+        server.letGo()
         for (name, key) in zip([large, small], keys) {
             let sidecar = try await agent.reached(name, .done)
             #expect(sidecar.path == name)
@@ -248,11 +250,13 @@ struct RenameTests {
         let (server, agent, keys) = try await start(["intake.rescan": "1s"])
         let aside = agent.directory.path("aside.mp4")
 
-        for _ in 0..<3 {
-            let sent = server.count(.upload)
+        for round in 1...3 {
             try Files.rename(agent.path("trip/large.mp4"), to: aside)
             try Files.rename(aside, to: agent.path("trip/large.mp4"))
-            try await Poll.until("more fragments", lastState: { agent.log }) { server.count(.upload) > sent }
+            server.hold(after: 3 + round)
+            try await Poll.until("one more fragment", lastState: { agent.log }) {
+                server.count(.upload) > 3 + round
+            }
         }
         // The scan that runs now may have begun before the last change, the one after it has not.
         let scans = agent.metric("outbox_scans_total") ?? 0
@@ -270,7 +274,7 @@ struct RenameTests {
 
         try Files.rename(agent.path("trip/large.mp4"), to: aside)
         try await agent.reached("trip/large.mp4", .cancelled)
-        server.setUploadDelay(.zero)
+        server.letGo()
         try Files.rename(aside, to: agent.path("trip/large.mp4"))
 
         try await Poll.until("it to be done", lastState: { agent.log }) {

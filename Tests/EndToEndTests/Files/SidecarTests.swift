@@ -67,7 +67,8 @@ struct SidecarTests {
 
     @Test("shows growing progress, which stays below 1 until the upload is done")
     func progress() async throws {
-        let server = try FaultServer(uploadDelay: .milliseconds(500))
+        let server = try FaultServer()
+        server.hold(after: 3)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
         try agent.drop("a.mp4", .mp4, size: 30 * 524_288)
@@ -75,7 +76,9 @@ struct SidecarTests {
 
         try await Poll.until("the upload's end", lastState: { agent.log }) {
             if let sidecar = try agent.sidecar("a.mp4"), sidecar != seen.last { seen.append(sidecar) }
-            if seen.count(where: { $0.state == .uploading }) >= 3 { server.setUploadDelay(.zero) }
+            // Three more fragments for each progress that was shown, then the rest.
+            let shown = Set(seen.filter { $0.state == .uploading }.map(\.progress)).count
+            server.hold(after: shown < 3 ? 3 * (shown + 1) : .max)
             return seen.last?.state == .done
         }
 

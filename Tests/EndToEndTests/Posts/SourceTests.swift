@@ -53,7 +53,8 @@ struct SourceTests {
 
     @Test("has every key in its sidecar, during the upload and at its end")
     func members() async throws {
-        let server = try FaultServer(uploadDelay: .milliseconds(700))
+        let server = try FaultServer()
+        server.hold(after: 3)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
         try agent.writeSource("sea", "", ["a.mp4": .mp4(20 * 524_288), "b.jpg": .jpeg(2000)])
@@ -71,7 +72,7 @@ struct SourceTests {
         #expect(large.state == .uploading)
         #expect(large.progress < 1)
         #expect(try members().isSuperset(of: SourceSidecar.keys))
-        server.setUploadDelay(.zero)
+        server.letGo()
         try await agent.reached(source: "sea", .done)
         #expect(try members().isSuperset(of: SourceSidecar.keys))
         #expect(server.store.repeated == 0)

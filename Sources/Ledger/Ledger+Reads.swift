@@ -182,15 +182,23 @@ extension Ledger {
         var digests: [UInt64] = []
         var next = max(blocks.lowerBound, 0)
         while next < blocks.upperBound {
-            let page: DigestPage? = try record(LedgerKeys.page(key, next / DigestPage.blocks))
             let start = next % DigestPage.blocks
-            let wanted = min(blocks.upperBound - next, DigestPage.blocks - start)
-            let found = page?.digests.dropFirst(start).prefix(wanted) ?? []
+            let wanted = start..<min(start + blocks.upperBound - next, DigestPage.blocks)
+            let found = try readDigests(wanted, ofPage: LedgerKeys.page(key, next / DigestPage.blocks))
             digests += found
-            if found.count < wanted { break }
-            next += wanted
+            if found.count < wanted.count { break }
+            next += wanted.count
         }
         return digests
+    }
+
+    /// Returns the digests at some positions of a page, as far as it has them.
+    private func readDigests(_ positions: Range<Int>, ofPage key: [UInt8]) throws(LedgerError) -> [UInt64] {
+        try read { transaction throws(LMDBError) in
+            try transaction.get(DigestPage.table.table, key) {
+                DigestPage.decode($0, key: key) { $0.readWords(positions, atMost: DigestPage.blocks) }
+            }
+        } ?? []
     }
 
     /// Returns the confirmation of a content by one server and account; nil if none exists.

@@ -65,17 +65,22 @@ struct RecordDecoder {
         return text
     }
 
-    mutating func readWords(atMost limit: Int) -> [UInt64] {
+    /// Reads the words at some positions of a list, or all of them; positions that the list does not have are left out.
+    ///
+    /// - Parameter limit: a list of more words is invalid.
+    mutating func readWords(_ positions: Range<Int> = 0..<Int.max, atMost limit: Int) -> [UInt64] {
         let count = Int(read(UInt32.self))
         guard !failed, count <= limit, count * 8 <= bytes.count - offset else {
             failed = true
             return []
         }
         defer { offset += count * 8 }
-        let source = UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + count * 8)])
-        let stored = [UInt64](unsafeUninitializedCapacity: count) { buffer, initialized in
+        let wanted = positions.clamped(to: 0..<count)
+        let source = UnsafeRawBufferPointer(
+            rebasing: bytes[offset + wanted.lowerBound * 8..<offset + wanted.upperBound * 8])
+        let stored = [UInt64](unsafeUninitializedCapacity: wanted.count) { buffer, initialized in
             UnsafeMutableRawBufferPointer(buffer).copyMemory(from: source)
-            initialized = count
+            initialized = wanted.count
         }
         return stored.map(UInt64.init(littleEndian:))
     }

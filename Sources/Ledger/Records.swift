@@ -19,8 +19,17 @@ extension StoredRecord {
 
     /// Decodes a record; fails unless checksum, format and all fields are valid.
     static func decode(_ bytes: UnsafeRawBufferPointer, key: [UInt8]) -> Result<Self, LedgerError> {
+        decode(bytes, key: key, by: decodeFields)
+    }
+
+    /// Decodes a part of a record; fails unless checksum, format and all fields are valid.
+    ///
+    /// - Parameter part: reads or skips every field, and returns the wanted part.
+    static func decode<Part>(
+        _ bytes: UnsafeRawBufferPointer, key: [UInt8], by part: (inout RecordDecoder) -> Part?
+    ) -> Result<Part, LedgerError> {
         if var decoder = RecordDecoder(bytes, table: table, key: key) {
-            if let record = decodeFields(from: &decoder), decoder.isSound { return .success(record) }
+            if let found = part(&decoder), decoder.isSound { return .success(found) }
         }
         return .failure(.damagedRecord(table: table, key: key))
     }

@@ -11,17 +11,7 @@ struct OpenFiles: Sendable {
     struct Source: Sendable {
         var path: RelativePath
         var file: SharedDescriptor
-        /// The digests of some blocks, the first of which has the number `first`.
-        fileprivate var digests: (first: Int, values: [UInt64]) = (0, [])
-
-        fileprivate init(path: RelativePath, file: SharedDescriptor) {
-            self.path = path
-            self.file = file
-        }
     }
-
-    /// How many digests are read at once: the ledger decodes a page of thousands to return one.
-    private static let digestsAhead = 64
 
     private let files: OutboxFiles
     private let products: ContentFolder?
@@ -58,23 +48,6 @@ struct OpenFiles: Sendable {
             }
         }
         throw problem ?? SourceProblem(path: .root, kind: .missing)
-    }
-
-    /// Returns the keyed digests of some blocks of a content, up to the first unknown one.
-    ///
-    /// - Parameter read: reads digests of blocks from the ledger.
-    mutating func digests(
-        of key: ContentKey, blocks: Range<Int>, by read: (Range<Int>) throws(LedgerError) -> [UInt64]
-    ) throws(LedgerError) -> [UInt64] {
-        if let (first, values) = open[key]?.digests, (first...first + values.count).contains(blocks.upperBound),
-            blocks.lowerBound >= first
-        {
-            return Array(values[blocks.lowerBound - first..<blocks.upperBound - first])
-        }
-        let end = max(blocks.upperBound, blocks.lowerBound + Self.digestsAhead)
-        let values = try read(blocks.lowerBound..<end)
-        open[key]?.digests = (blocks.lowerBound, values)
-        return Array(values.prefix(blocks.count))
     }
 
     private func openSource(_ path: RelativePath, _ record: DropRecord?) throws(SourceProblem) -> Source {

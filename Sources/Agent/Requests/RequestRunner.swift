@@ -231,11 +231,8 @@ final class RequestRunner {
         let first = Int(range.lowerBound / blockSize)
         let last = Int((range.upperBound + blockSize - 1) / blockSize)
         var digests: [UInt64] = []
-        let ledger = parts.ledger
         do {
-            digests = try openFiles.digests(of: key, blocks: first..<max(first, last)) {
-                blocks throws(LedgerError) in try ledger.digests(of: key, blocks: blocks)
-            }
+            digests = try parts.ledger.digests(of: key, blocks: first..<max(first, last))
         } catch {
             report(.ledgerFailed(error))
         }

@@ -196,30 +196,4 @@ struct RequestRunnerTests {
         let missing = try uploads(["a.jpg"], identities: [identity])
         #expect(throws: SourceProblem(path: paths[0], kind: .missing)) { try open.source(of: key, missing) }
     }
-
-    @Test("reads digests ahead, and again only beyond them or after the file was closed")
-    func digestsAhead() throws {
-        let identity = try write("b.jpg")
-        let uploads = try uploads(["b.jpg"], identities: [identity])
-        var open = OpenFiles(files: files)
-        var reads: [Range<Int>] = []
-        func digests(_ blocks: Range<Int>) throws -> [UInt64] {
-            _ = try open.source(of: key, uploads)
-            return try open.digests(of: key, blocks: blocks) { wanted in
-                reads.append(wanted)
-                return wanted.clamped(to: 0..<100).map(UInt64.init)
-            }
-        }
-        #expect(try digests(0..<1) == [0])
-        #expect(try digests(5..<7) == [5, 6])
-        #expect(try digests(63..<64) == [63])
-        #expect(reads == [0..<64])
-        #expect(try digests(63..<65) == [63, 64])
-        #expect(try digests(98..<101) == [98, 99])
-        #expect(try digests(2..<3) == [2])
-        #expect(reads == [0..<64, 63..<127, 98..<162, 2..<66])
-        open.close(key)
-        #expect(try digests(2..<3) == [2])
-        #expect(reads.count == 5)
-    }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -195,30 +194,12 @@ import Testing
 
     @Test(arguments: [false, true])
     func aFileArrivesWholeAlsoIfMemoryIsShort(isShort: Bool) async throws {
-        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: root) }
-        let store = try Store(
-            path: root.path,
-            limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
-        var taken: [BlockBuffer] = []
-        if isShort {
-            while true {
-                let buffer = store.blocks.take()
-                guard buffer.capacity == Self.blockSize else { break }
-                taken.append(buffer)
-            }
-        }
-        let content = TestServer.content(20 * Self.blockSize - 77)
-        let plan = UploadPlan(
-            user: "a", size: Int64(content.count), md5: try #require(Hex128(TestServer.md5(content))),
-            fileName: "a.mp4",
-            path: nil, type: "video/mp4", modified: 5)
-        let id = try #require(try await store.preLoad([plan], user: "a").first).id
-        let upload = try #require(store.open.first { $0.id == id })
+        let world = try await OneUpload(bytes: 20 * Self.blockSize - 77)
+        let (store, upload) = (world.store, world.upload)
+        let taken = isShort ? world.takeWholeBlocks() : []
         for block in [1, 0] + Array(2..<20) {
             var fragment = try #require(try Fragment.begin(block, of: upload, in: store))
-            let bytes = Array(content.dropFirst(block * Self.blockSize).prefix(Self.blockSize))
+            let bytes = Array(TestServer.block(block + 1, of: world.content))
             for start in stride(from: 0, to: bytes.count, by: 100_000) {
                 try bytes[start..<min(start + 100_000, bytes.count)].withUnsafeBytes { try fragment.append($0) }
             }
@@ -226,10 +207,7 @@ import Testing
             store.advance(upload)
             await upload.waitForDigests()
         }
-        try await Poll.until("the file") {
-            if case .finished = store.answer(for: id, user: "a") { true } else { false }
-        }
-        #expect(try Data(contentsOf: root.appending(path: "files/a/a.mp4")) == content)
+        try await Poll.until("the file") { try world.hasArrived() }
         #expect(taken.isEmpty == !isShort)
     }
 }

@@ -8,7 +8,7 @@ struct FileSectionRoutes {
     /// The most blocks that one request may bring.
     private static let mostBlocks = 16
     /// The most bytes that the blocks of one request may have.
-    private static let mostBytes = 4 * Int(UploadPlan.blockSize)
+    static let mostBytes = 4 * Int(UploadPlan.blockSize)
     private static let longestFileBlock = 4096
     private static let longestName = 4096
     /// The number of bytes by which a body may exceed its fragments.

@@ -21,9 +21,10 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         var slowest: Int64 = 512
         /// The extra time for any body.
         var allowance = TimeAmount.seconds(120)
-        /// The limits for discarding the rest of a refused body: time and bytes.
+        /// The limits for discarding the rest of a refused body: time and bytes. The fragments of a request fit, with the
+        /// header of each part.
         var lingerTime = TimeAmount.seconds(5)
-        var lingerBytes = 3 << 20
+        var lingerBytes = FileSectionRoutes.mostBytes + (1 << 20)
     }
 
     private enum Phase {

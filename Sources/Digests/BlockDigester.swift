@@ -74,4 +74,10 @@ public final class BlockDigester {
         defer { reset() }
         return XXH3_64bits_digest(state)
     }
+
+    /// Returns the digest in the seal of a content that consists of these blocks (`ContentSeal`). Call it between blocks.
+    public func seal(of digests: [UInt64]) -> UInt64 {
+        digests.withUnsafeBytes { update($0) }
+        return finish()
+    }
 }

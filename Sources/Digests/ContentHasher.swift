@@ -106,8 +106,7 @@ public struct ContentHasher {
         if blockFill > 0 { finishBlock() }
         let digest = md5.whole?.finish() ?? other ?? []
         let key = ContentKey(digest: digest) ?? ContentKey(high: 0, low: 0)
-        digests.withUnsafeBytes { block.update($0) }
-        let seal = ContentSeal(size: size, digest: block.finish())
+        let seal = ContentSeal(size: size, digest: block.seal(of: digests))
         let strong = sha256.whole?.finish()
         let content = DropContent(
             key: key, seal: seal, sha256: withSHA256 ? strong.flatMap { StrongDigest($0) } : nil)

@@ -3,20 +3,34 @@ public import LinuxSystem
 public import Transport
 public import UploadCore
 
-/// The bytes of one fragment, read from the file while the fragment is sent, and compared with the digests taken
-/// during hashing.
+/// The bytes of one fragment, read from the file while the fragment is sent, and compared with what hashing learned of
+/// them.
 ///
-/// The reader returns the last bytes of a block only after checking the whole block. If the digest differs, reading
+/// The reader returns the last bytes of a block only after checking the whole block. If the block differs, reading
 /// throws a `SourceProblem`, the transport closes the connection, and the server never gets a complete fragment of
 /// changed bytes. For servers that keep incomplete fragments, see `CheckedBody`.
 public final class FragmentReader: BodySource, @unchecked Sendable {
+    /// What hashing learned of the bytes.
+    public enum Expected: Sendable {
+        /// The digests of the fragment's blocks, in order.
+        case digests([UInt64])
+        /// The seal of a content of one block, which is the fragment.
+        case seal(ContentSeal)
+
+        /// Returns what is known of some of the fragment's blocks.
+        fileprivate func part(_ blocks: Range<Int>) -> Expected {
+            guard case .digests(let digests) = self else { return self }
+            return .digests(Array(digests.dropFirst(blocks.lowerBound).prefix(blocks.count)))
+        }
+    }
+
     // Unchecked: only one thread at a time calls a body source, and no other code uses `offset` and `digester`.
     private var offset: UInt64
     private let digester: BlockDigester
     private let file: SharedDescriptor
     private let path: RelativePath
     private let range: Range<UInt64>
-    private let digests: [UInt64]
+    private let expected: Expected
     private let secret: DigestSecret
 
     /// Prepares a fragment for reading.
@@ -25,15 +39,15 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
     ///   - file: open for reading.
     ///   - path: the file's path for errors.
     ///   - range: the fragment's bytes; its start is a multiple of 512 KiB.
-    ///   - digests: the digests of the blocks in `range`, in order.
+    ///   - expected: what the bytes in `range` must match.
     ///   - secret: the key of the digests.
     public init(
-        file: SharedDescriptor, path: RelativePath, range: Range<UInt64>, digests: [UInt64], secret: DigestSecret
+        file: SharedDescriptor, path: RelativePath, range: Range<UInt64>, expected: Expected, secret: DigestSecret
     ) {
         self.file = file
         self.path = path
         self.range = range
-        self.digests = digests
+        self.expected = expected
         self.secret = secret
         offset = range.lowerBound
         digester = BlockDigester(secret: secret)
@@ -52,7 +66,7 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
         let base = UInt64(blocks.lowerBound) * blockSize
         let reader = FragmentReader(
             file: file, path: path, range: range.lowerBound + base..<range.lowerBound + limit,
-            digests: Array(digests.dropFirst(blocks.lowerBound).prefix(blocks.count)), secret: secret)
+            expected: expected.part(blocks), secret: secret)
         return start == base ? reader : SkippingBody(reader, skip: start - base)
     }
 
@@ -72,13 +86,19 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
         try fill(target)
         digester.update(UnsafeRawBufferPointer(target))
         offset += UInt64(wanted)
-        if offset == blockEnd {
-            let index = Int(position / blockSize)
-            guard index < digests.count, digester.finish() == digests[index] else {
-                throw SourceProblem(path: path, kind: .changed)
-            }
+        if offset == blockEnd, !isBlockUnchanged(Int(position / blockSize)) {
+            throw SourceProblem(path: path, kind: .changed)
         }
         return wanted
+    }
+
+    /// Whether the block that was just read is the one that was hashed.
+    private func isBlockUnchanged(_ index: Int) -> Bool {
+        let digest = digester.finish()
+        switch expected {
+        case .digests(let digests): return index < digests.count && digest == digests[index]
+        case .seal(let seal): return digester.seal(of: [digest]) == seal.digest
+        }
     }
 
     private func fill(_ target: UnsafeMutableRawBufferPointer) throws(SourceProblem) {

@@ -34,6 +34,17 @@ struct FragmentReaderTests {
         }
     }
 
+    @Test("compares a content of one block with its seal", arguments: [0, 1, 1000, block])
+    func oneBlock(size: Int) throws {
+        let content = try TestContent(1, size: size)
+        #expect(content.seal.isOfOneBlock)
+        #expect(try readAll(content.reader(of: 0)) == content.bytes)
+        guard size > 0 else { return }
+        try content.flip(at: size - 1)
+        let reader = try content.reader(of: 0)
+        #expect(throws: SourceProblem(path: content.path, kind: .changed)) { try readAll(reader) }
+    }
+
     @Test("never passes on a whole changed block", arguments: [block, block + 1, 2 * block - 1])
     func changed(offset: Int) throws {
         let content = try TestContent(1, size: Self.block * 3)

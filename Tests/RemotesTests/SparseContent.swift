@@ -49,7 +49,7 @@ struct SparseContent {
         let descriptor = try FileDescriptor.open(file, .readOnly, options: .closeOnExec)
         let reader = FragmentReader(
             file: SharedDescriptor(Descriptor(owning: descriptor.rawValue)), path: path, range: range,
-            digests: digests, secret: secret)
+            expected: .digests(digests), secret: secret)
         return OutgoingFragment(upload: upload(id), index: index, skip: skip, body: reader)
     }
 }

@@ -7,12 +7,13 @@ public import UploadCore
 
 @testable import Digests
 
-/// A file of random bytes on disk, with its key, and with the digests and the plan of these bytes.
+/// A file of random bytes on disk, with its key, and with the digests, the seal and the plan of these bytes.
 struct TestContent: Sendable {
     let key: ContentKey
     let bytes: [UInt8]
     let plan: FragmentPlan
     let digests: [UInt64]
+    let seal: ContentSeal
     let path: RelativePath
     let type: MediaType
     let secret: DigestSecret
@@ -35,6 +36,7 @@ struct TestContent: Sendable {
             bytes[start..<min(size, start + BlockDigester.blockSize)].withUnsafeBytes { digester.update($0) }
             return digester.finish()
         }
+        seal = ContentSeal(size: UInt64(size), digest: digester.seal(of: digests))
         directory = try TemporaryDirectory()
         file = directory.path("file")
         try Data(bytes).write(to: URL(fileURLWithPath: file))
@@ -76,9 +78,11 @@ struct TestContent: Sendable {
         let block = UInt64(BlockDigester.blockSize)
         let blocks = Int(range.lowerBound / block)..<Int((range.upperBound + block - 1) / block)
         let descriptor = try FileDescriptor.open(file, .readOnly, options: .closeOnExec)
+        // As the agent does.
+        let expected = seal.isOfOneBlock ? FragmentReader.Expected.seal(seal) : .digests(Array(digests[blocks]))
         return FragmentReader(
             file: SharedDescriptor(Descriptor(owning: descriptor.rawValue)), path: path, range: range,
-            digests: Array(digests[blocks]), secret: secret)
+            expected: expected, secret: secret)
     }
 
     func fragment(_ index: Int, id: RemoteHandle, skip: UInt32 = 0) throws -> OutgoingFragment {

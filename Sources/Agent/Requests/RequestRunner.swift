@@ -227,19 +227,29 @@ final class RequestRunner {
         of key: ContentKey, _ range: Range<UInt64>, _ uploads: UploadFacts
     ) throws(SourceProblem) -> FragmentReader {
         let source = try openFiles.source(of: key, uploads)
+        // Treat missing digests like different ones: the file is hashed again.
+        guard let expected = expected(of: key, range, uploads) else {
+            throw SourceProblem(path: source.path, kind: .changed)
+        }
+        return FragmentReader(
+            file: source.file, path: source.path, range: range, expected: expected, secret: parts.secret)
+    }
+
+    /// Returns what the bytes of a fragment must match; `nil` if the ledger lacks it.
+    private func expected(
+        of key: ContentKey, _ range: Range<UInt64>, _ uploads: UploadFacts
+    ) -> FragmentReader.Expected? {
+        if let seal = uploads.seal(of: key), seal.isOfOneBlock { return .seal(seal) }
         let blockSize = UInt64(BlockDigester.blockSize)
         let first = Int(range.lowerBound / blockSize)
         let last = Int((range.upperBound + blockSize - 1) / blockSize)
-        var digests: [UInt64] = []
         do {
-            digests = try parts.ledger.digests(of: key, blocks: first..<max(first, last))
+            let digests = try parts.ledger.digests(of: key, blocks: first..<max(first, last))
+            return digests.count == last - first ? .digests(digests) : nil
         } catch {
             report(.ledgerFailed(error))
+            return nil
         }
-        // Treat missing digests like different ones: the file is hashed again.
-        guard digests.count == last - first else { throw SourceProblem(path: source.path, kind: .changed) }
-        return FragmentReader(
-            file: source.file, path: source.path, range: range, digests: digests, secret: parts.secret)
     }
 
     // MARK: Files

@@ -13,6 +13,9 @@ struct UploadFacts {
     /// Returns how the content is cut into fragments; `nil` without an upload.
     func plan(of key: ContentKey) -> FragmentPlan? { machine.record(of: key)?.plan }
 
+    /// Returns size and digest of the content; `nil` without an upload.
+    func seal(of key: ContentKey) -> ContentSeal? { machine.record(of: key)?.seal }
+
     /// Returns the description of a content for its registration. The facts come from the content's first path.
     func description(of key: ContentKey) -> UploadDescription? {
         let machine = machine

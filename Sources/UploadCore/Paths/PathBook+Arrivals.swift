@@ -232,7 +232,7 @@ extension PathBook {
         record.finishedAt = nil
         let hasUpload = facts.hasUpload(of: content.key)
         // An upload may have begun without the digests of its product, if the server seemed to have the product.
-        if !hasUpload || content.product?.made != nil && !digests.isEmpty {
+        if !content.seal.isOfOneBlock, !hasUpload || content.product?.made != nil && !digests.isEmpty {
             add(write: .digests(content.key, digests))
         }
         if hasUpload, !facts.isWaiting(path, for: content.key) {

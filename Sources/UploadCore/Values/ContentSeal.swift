@@ -13,6 +13,10 @@ public struct ContentSeal: Hashable, Sendable {
     /// Keyed XXH3 over the list of keyed block digests.
     public var digest: UInt64
 
+    /// Whether the content has at most one block. The seal then says as much about the bytes as the block's digest, so no
+    /// digest is stored.
+    public var isOfOneBlock: Bool { size <= UInt64(Self.blockSize) }
+
     /// Creates a seal.
     public init(size: UInt64, digest: UInt64) {
         self.size = size

@@ -183,7 +183,7 @@ extension Ledger {
         var next = max(blocks.lowerBound, 0)
         while next < blocks.upperBound {
             let start = next % DigestPage.blocks
-            let wanted = start..<min(start + blocks.upperBound - next, DigestPage.blocks)
+            let wanted = start..<min(start + (blocks.upperBound - next), DigestPage.blocks)
             let found = try readDigests(wanted, ofPage: LedgerKeys.page(key, next / DigestPage.blocks))
             digests += found
             if found.count < wanted.count { break }

@@ -14,7 +14,7 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
     public enum Expected: Sendable {
         /// The digests of the fragment's blocks, in order.
         case digests([UInt64])
-        /// The seal of a content of one block, which is the fragment.
+        /// The seal of a content of one block. The fragment is the whole content.
         case seal(ContentSeal)
 
         /// Returns what is known of some of the fragment's blocks.

@@ -199,7 +199,7 @@ import Testing
         let taken = isShort ? world.takeWholeBlocks() : []
         for block in [1, 0] + Array(2..<20) {
             var fragment = try #require(try Fragment.begin(block, of: upload, in: store))
-            let bytes = Array(TestServer.block(block + 1, of: world.content))
+            let bytes = world.bytes(of: block)
             for start in stride(from: 0, to: bytes.count, by: 100_000) {
                 try bytes[start..<min(start + 100_000, bytes.count)].withUnsafeBytes { try fragment.append($0) }
             }

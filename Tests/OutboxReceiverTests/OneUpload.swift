@@ -1,6 +1,5 @@
 import Foundation
 import Logging
-import TestSupport
 import Testing
 
 @testable import OutboxReceiver
@@ -36,22 +35,27 @@ final class OneUpload {
         let blocks = try blocks.map { index in
             let text = #"[{"id":"\#(upload.id)","totalSize":\#(size),"blockTotal":\#(count),"blockNo":\#(index + 1)}]"#
             let block = try #require(FileBlock.list(text)?.first)
-            return IncomingBlock(block: block, destination: .upload(upload), length: TestServer.blockSize)
+            return IncomingBlock(block: block, destination: .upload(upload), length: bytes(of: index).count)
         }
         return try BlockWriter(store: store, blocks: blocks) { _, _ in }
     }
 
     /// Adds some bytes of this block to the request that began with block `first`.
     func send(_ block: Int, part: Range<Int>, to request: inout BlockWriter, from first: Int) throws {
-        let bytes = Array(TestServer.block(block + 1, of: content)[part])
+        let bytes = bytes(of: block)[part]
         try bytes.withUnsafeBytes { try request.append($0, toBlock: block - first) }
     }
 
     /// Sends all of these blocks with the request that began with the first one, and ends it.
     func send(_ blocks: Range<Int>, with request: inout BlockWriter) throws {
-        for block in blocks { try send(block, part: 0..<TestServer.blockSize, to: &request, from: blocks.lowerBound) }
+        for block in blocks {
+            try send(block, part: 0..<bytes(of: block).count, to: &request, from: blocks.lowerBound)
+        }
         try request.finish()
     }
+
+    /// Returns the bytes of a block, counted from 0.
+    func bytes(of block: Int) -> [UInt8] { Array(TestServer.block(block + 1, of: content)) }
 
     /// Takes the memory of all blocks that may still be in memory as a whole.
     func takeWholeBlocks() -> [BlockBuffer] {

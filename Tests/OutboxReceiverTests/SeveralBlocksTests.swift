@@ -63,7 +63,9 @@ import Testing
         var newer = try world.request(0..<8)
         try world.send(0, part: 0..<whole, to: &newer, from: 0)
         try world.send(1, part: 0..<half, to: &newer, from: 0)
-        #expect(throws: Refusal.superseded) { try world.send(0..<2, with: &older) }
+        #expect(throws: Refusal.superseded) {
+            for block in 0..<2 { try world.send(block, part: 0..<whole, to: &older, from: 0) }
+        }
         older.abandon()
         try world.send(1, part: half..<whole, to: &newer, from: 0)
         for block in 2..<8 { try world.send(block, part: 0..<whole, to: &newer, from: 0) }

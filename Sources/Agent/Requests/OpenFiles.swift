@@ -1,5 +1,4 @@
 import Intake
-import Ledger
 import LinuxSystem
 import MediaTools
 import SystemPackage

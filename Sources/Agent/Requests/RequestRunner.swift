@@ -235,7 +235,7 @@ final class RequestRunner {
             file: source.file, path: source.path, range: range, expected: expected, secret: parts.secret)
     }
 
-    /// Returns what the bytes of a fragment must match; `nil` if the ledger lacks it.
+    /// Returns what the bytes of a fragment must match; `nil` if the ledger lacks it or can't be read.
     private func expected(
         of key: ContentKey, _ range: Range<UInt64>, _ uploads: UploadFacts
     ) -> FragmentReader.Expected? {

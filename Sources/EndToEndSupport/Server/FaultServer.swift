@@ -68,7 +68,7 @@ package final class FaultServer: Sendable {
         var hook: Hook
         /// The delay of the answer to each fragment.
         var uploadDelay = Duration.zero
-        /// How many fragments of each file are answered; see `hold`.
+        /// How many different fragments of each content are answered; see `hold`.
         var answeredFragments = Int.max
         /// The users by bearer token; nil: everybody may send requests, without a name.
         var users: [String: String]?
@@ -91,7 +91,7 @@ package final class FaultServer: Sendable {
             return UInt32(delay / .microseconds(1))
         }
 
-        /// Waits while a file's fragment is one of those that `hold` keeps unanswered.
+        /// Waits while `hold` withholds the reply to a fragment.
         ///
         /// - Parameter number: the number of the file's different fragments that have arrived.
         func waitWhileHeld(_ number: Int) {
@@ -156,10 +156,11 @@ package final class FaultServer: Sendable {
     /// Changes the delay of the answer to each fragment. A test can slow down an upload while it interferes, then let
     /// the rest continue at full speed.
     package func setUploadDelay(_ delay: Duration) { desk.shared.withLock { $0.uploadDelay = delay } }
-    /// Answers only this many fragments of each file from now on. Each file's next fragment arrives, and its reply waits
-    /// for `letGo` or a higher number. So an upload is under way for as long as a test needs it.
+    /// Withholds the replies to fragments of a content once more than this many different ones have arrived from its
+    /// user, those of earlier uploads included, until `letGo` or a higher number. So an upload is under way for as long as
+    /// a test needs it.
     package func hold(after fragments: Int) { desk.shared.withLock { $0.answeredFragments = fragments } }
-    /// Answers all fragments, also those that `hold` kept waiting.
+    /// Answers all fragments, also those whose replies `hold` withheld.
     package func letGo() { hold(after: .max) }
     package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
     /// Rejects requests without this bearer token with 401 from now on.

@@ -17,7 +17,8 @@ struct ProductTests {
     private let compress = Recipes(pictures: .jpeg(quality: 85, maximumSide: 0))
     private let strip = Recipes(stripsLocation: true)
 
-    private func picture(_ seed: UInt64, _ size: Int = 900_000) -> [UInt8] {
+    /// A picture whose product, half of it, has several blocks.
+    private func picture(_ seed: UInt64, _ size: Int = 2_400_000) -> [UInt8] {
         SampleMedia.jpeg.bytes(size: size, seed: seed)
     }
 
@@ -187,7 +188,7 @@ struct ProductTests {
 
     @Test("a lost or damaged product is made again")
     func lost() async throws {
-        for damage in [nil, [UInt8](repeating: 7, count: 450_000)] {
+        for damage in [nil, [UInt8](repeating: 7, count: 1_200_000)] {
             let (remote, step) = (ScriptedRemote(), ScriptedStep())
             let first = try await killedWhileSending(remote, step)
             let path = first.place.path("products/\(try #require(products(first).first))")
@@ -196,7 +197,7 @@ struct ProductTests {
             let second = try await Bench(place: first.place, remote: remote, recipes: compress, step: step)
             try await second.ends("a.jpg", .done)
             #expect(step.inputs.count == 2)
-            let half = Array(picture(1)[..<450_000])
+            let half = Array(picture(1)[..<1_200_000])
             #expect(remote.descriptions.contains { $0.key == key(half) })
         }
     }
@@ -212,7 +213,7 @@ struct ProductTests {
         try await Poll.until("the new content to be processed") { step.inputs.count == 2 }
         step.release()
         try await bench.ends("a.jpg", .done)
-        #expect(remote.registered == [key(Array(picture(2)[..<450_000]))])
+        #expect(remote.registered == [key(Array(picture(2)[..<1_200_000]))])
     }
 
     @Test("a moved file is checked against the original, not against its product")
@@ -238,7 +239,7 @@ struct ProductTests {
         #expect(step.inputs.count == 1)
         remote.release()
         try await bench.ends("b.jpg", .done)
-        #expect(await bench.backend.health().saved == 900_000)
+        #expect(await bench.backend.health().saved == 2_400_000)
     }
 
     @Test("what a step says of other bytes than those that were hashed is not believed")

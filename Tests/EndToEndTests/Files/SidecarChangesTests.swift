@@ -189,6 +189,8 @@ struct RenameTests {
     private func expectKept(
         _ server: FaultServer, _ agent: Agent, _ keys: [String], large: String, small: String
     ) async throws {
+        // Only then does the agent know the new name.
+        try await agent.reached(large, .uploading) { $0.key == keys[0] }
         server.letGo()
         for (name, key) in zip([large, small], keys) {
             let sidecar = try await agent.reached(name, .done)
@@ -253,10 +255,9 @@ struct RenameTests {
         for round in 1...3 {
             try Files.rename(agent.path("trip/large.mp4"), to: aside)
             try Files.rename(aside, to: agent.path("trip/large.mp4"))
-            server.hold(after: 3 + round)
-            try await Poll.until("one more fragment", lastState: { agent.log }) {
-                server.count(.upload) > 3 + round
-            }
+            let held = 3 + 5 * round
+            server.hold(after: held)
+            try await Poll.until("more fragments", lastState: { agent.log }) { server.count(.upload) > held }
         }
         // The scan that runs now may have begun before the last change, the one after it has not.
         let scans = agent.metric("outbox_scans_total") ?? 0

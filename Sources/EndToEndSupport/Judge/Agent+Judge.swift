@@ -20,7 +20,9 @@ extension Agent {
                     }
                     left.removeLast()
                 }
-                return true
+                // The agent may notice late that a file changed which had an outcome already.
+                left = try judge.unfinished(among: judge.paths) { try sidecar($0) }
+                return left.isEmpty
             }
         } catch is Poll.TimedOut {}
         return left.isEmpty

@@ -263,6 +263,7 @@ struct Life {
             isRunning = true
             try agent.launch()
         case .takeOutboxAway:
+            try await waitForStart()
             try Files.rename(agent.outbox, to: agent.outbox + ".away")
             let pause = Int.random(in: 10...4000, using: &random)
             log("\(pause) ms")
@@ -277,13 +278,25 @@ struct Life {
             server.setFaults { _, number in number % share == 0 ? fault : nil }
             log("\(fault) for one request in \(share)")
         case .healServer, .healServerAgain: server.setFaults { _, _ in nil }
-        case .fillDisk: board.failing = true
+        case .fillDisk:
+            try await waitForStart()
+            board.failing = true
         case .freeDisk, .freeDiskAgain: board.failing = false
         case .stepClock:
             let step: Int64 = [-86_400, 0, 3600, 86_400].randomElement(using: &random) ?? 0
             board.moveClocks(wall: step)
             log("\(step) s")
         default: try await Task.sleep(for: .milliseconds(Int.random(in: 500...4000, using: &random)))
+        }
+    }
+
+    /// Waits until the agent answers, if it was started. Without its outbox, or on a full disk, a start reports the problem
+    /// and ends.
+    private func waitForStart() async throws {
+        guard isRunning else { return }
+        try await Poll.until("the agent to answer", lastState: { agent.log }) {
+            if let ending = agent.program?.ending { throw Surprise("the agent ended while starting: \(ending)") }
+            return ControlSocket.get("/v1/health", socket: "\(agent.state)/control.sock") != nil
         }
     }
 

@@ -231,6 +231,7 @@ package actor SidecarWriter {
         case .write(let sidecar): write(sidecar, job)
         case .repair(let sidecar):
             if store.sidecar(of: job.subject, holds: sidecar.state.isFinal ? sidecar.outcome : Self.anyText) {
+                _ = endsTrouble(job.subject)
                 wrote(sidecar, digest: nil)
             } else {
                 write(sidecar, job)
@@ -240,7 +241,9 @@ package actor SidecarWriter {
             store.remove(
                 for: job.subject, known: names.removeValue(forKey: job.subject),
                 in: directories[job.subject.directory])
-        case .discard(let stray): store.remove(stray)
+        case .discard(let stray):
+            _ = endsTrouble(job.subject)
+            store.remove(stray)
         }
     }
 
@@ -249,7 +252,11 @@ package actor SidecarWriter {
         let subject = job.subject
         let text = sidecar.text
         let digest = Sidecar.digest(of: text)
-        if job.written == digest { return wrote(sidecar, digest: digest) }
+        if job.written == digest {
+            // A later text may have failed, which this one replaces.
+            _ = endsTrouble(subject)
+            return wrote(sidecar, digest: digest)
+        }
         do {
             let name = try write(text, for: subject, replaces: job.replaces)
             // The store finds the usual name again, so only another name must be remembered.

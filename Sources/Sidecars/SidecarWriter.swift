@@ -231,7 +231,6 @@ package actor SidecarWriter {
         case .write(let sidecar): write(sidecar, job)
         case .repair(let sidecar):
             if store.sidecar(of: job.subject, holds: sidecar.state.isFinal ? sidecar.outcome : Self.anyText) {
-                _ = endsTrouble(job.subject)
                 wrote(sidecar, digest: nil)
             } else {
                 write(sidecar, job)
@@ -252,11 +251,7 @@ package actor SidecarWriter {
         let subject = job.subject
         let text = sidecar.text
         let digest = Sidecar.digest(of: text)
-        if job.written == digest {
-            // A later text may have failed, which this one replaces.
-            _ = endsTrouble(subject)
-            return wrote(sidecar, digest: digest)
-        }
+        if job.written == digest { return wrote(sidecar, digest: digest) }
         do {
             let name = try write(text, for: subject, replaces: job.replaces)
             // The store finds the usual name again, so only another name must be remembered.
@@ -276,7 +271,6 @@ package actor SidecarWriter {
                 return failed(sidecar)
             }
         }
-        _ = endsTrouble(subject)
         wrote(sidecar, digest: digest)
     }
 
@@ -296,7 +290,9 @@ package actor SidecarWriter {
         return try store.write(text, for: subject, known: names[subject], replaces: replaces, in: directory)
     }
 
+    /// Notes that the right text is in place, or that none is needed. An earlier attempt may have failed.
     private func wrote(_ sidecar: Sidecar, digest: Int?) {
+        _ = endsTrouble(sidecar.subject)
         failures = 0
         let now = clock.now.monotonic
         waiting.withLock { $0.queue.wrote(sidecar, digest: digest, now: now) }

@@ -96,13 +96,33 @@ struct SourceSidecarWriterTests {
         #expect(await !writer.isInTrouble)
     }
 
-    @Test("writes the sidecar once writing is possible again")
-    func failure() async throws {
-        // Take all 100 names that the sidecar may have.
+    /// Takes all 100 names that the sidecar may have, and returns their paths.
+    private func takeAllNames() throws -> [String] {
         let taken = (1...100).map { copy in
             place.path("trip/" + String(decoding: SidecarName.name(for: "source".utf8, copy: copy), as: UTF8.self))
         }
         for name in taken { try FileManager.default.createDirectory(atPath: name, withIntermediateDirectories: false) }
+        return taken
+    }
+
+    @Test("reports no trouble once a report equals the last sidecar that was written")
+    func unchangedAgain() async throws {
+        let writer = writer()
+        writer.note(source: .seen(directory, .file(.uploading)))
+        await writer.flush()
+        try FileManager.default.removeItem(atPath: place.path("trip/source.outbox.json"))
+        _ = try takeAllNames()
+        writer.note(source: .seen(directory, .file(.done)))
+        await writer.flush()
+        #expect(await writer.isInTrouble)
+        writer.note(source: .seen(directory, .file(.uploading)))
+        await writer.flush()
+        #expect(await !writer.isInTrouble)
+    }
+
+    @Test("writes the sidecar once writing is possible again")
+    func failure() async throws {
+        let taken = try takeAllNames()
         let writer = writer()
         writer.note(source: .seen(directory, .file(.done)))
         await writer.flush()

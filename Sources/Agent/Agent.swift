@@ -62,12 +62,14 @@ package struct Agent: Sendable {
                 "state": "\(configuration.state)", "version": "\(version)",
             ])
         // Services end in reverse order. The supervisor hears of the end first, and the control interface ends before
-        // the uploader that it asks.
+        // the uploader that it asks. Each has a name, since the default is a dump of the whole value with its configuration.
+        let farewell = Farewell(notifier: notifier, end: running.end)
         var group = ServiceGroupConfiguration(
             services: [
-                .init(service: running, successTerminationBehavior: .gracefullyShutdownGroup),
-                .init(service: reload), .init(service: control),
-                .init(service: Farewell(notifier: notifier, end: running.end)),
+                .init(
+                    service: running, successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "agent"),
+                .init(service: reload, serviceName: "reload"), .init(service: control, serviceName: "control"),
+                .init(service: farewell, serviceName: "farewell"),
             ],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
         group.maximumGracefulShutdownDuration = .seconds(4)

@@ -118,11 +118,14 @@ public final class Receiver: Sendable {
                 await onReady(ListenAddress(host: listen.host, port: port).url)
             },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: logger)
+        let serving = Serving(application: application, connections: connections)
+        let expiry = Expiry(store: store, smallPictures: smallPictures, interval: Self.expiryInterval)
+        // Each has a name, since the default is a dump of the whole value.
         let services = ServiceGroupConfiguration(
             services: [
-                .init(service: Serving(application: application, connections: connections)),
-                .init(service: Expiry(store: store, smallPictures: smallPictures, interval: Self.expiryInterval)),
-                .init(service: Stop(end: end), successTerminationBehavior: .gracefullyShutdownGroup),
+                .init(service: serving, serviceName: "http"), .init(service: expiry, serviceName: "expiry"),
+                .init(
+                    service: Stop(end: end), successTerminationBehavior: .gracefullyShutdownGroup, serviceName: "stop"),
             ], logger: logger)
         do {
             try await ServiceGroup(configuration: services).run()

@@ -5,6 +5,8 @@ final class Installation {
     /// The agent's server.
     enum Server {
         case receiver
+        /// A receiver that, as the servers of the rivals, does not wait until the disk has what it confirms.
+        case unflushed
         /// A sink that answers like a server and discards all bytes.
         case discarding
         /// The S3 server of rclone.
@@ -15,6 +17,8 @@ final class Installation {
         case away
         /// A server that runs already.
         case running(Remote)
+
+        var isUnflushed: Bool { if case .unflushed = self { true } else { false } }
     }
 
     /// How the agent reaches a server.
@@ -120,9 +124,10 @@ final class Installation {
             }
         }
         switch kind {
-        case .receiver:
+        case .receiver, .unflushed:
+            let options = kind.isUnflushed ? ["--no-sync"] : []
             let receiver = try ChildProcess(
-                programs.receiver, ["--root", "\(directory)/received", "--listen", "\(address):0"],
+                programs.receiver, ["--root", "\(directory)/received", "--listen", "\(address):0"] + options,
                 log: "\(directory)/receiver.log",
                 environment: isRemote ? ["OUTBOX_RECEIVER_TOKENS": "\(Self.token) bench"] : [:])
             return try answering(receiver, "outbox-receiver listening on ")

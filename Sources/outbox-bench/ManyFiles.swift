@@ -11,9 +11,10 @@ struct ManyFiles {
         note("\(count) files of \(size): outbox, rclone and u2c")
         return try workplace.withTestFiles { directory in
             let files = try TestFiles.make(count, of: size.bytes, in: directory)
-            // Three contenders at most.
-            return try workplace.withKeptRooms(3 * Int64(pairs) * size.bytes * Int64(count)) {
-                try Rivals.compare(on: files, pairs: pairs, workplace)
+            let unflushed = OutboxContender(programs: workplace.programs, server: .unflushed)
+            // Four contenders at most.
+            return try workplace.withKeptRooms(4 * Int64(pairs) * size.bytes * Int64(count)) {
+                try Rivals.compare(on: files, pairs: pairs, workplace, others: [unflushed])
             }
         }
     }
@@ -35,8 +36,12 @@ struct ManyFiles {
 /// Other programs for the same purpose.
 enum Rivals {
     /// Compares the agent with all installed rivals.
-    static func compare(on files: TestFiles, pairs: Int, _ workplace: Workplace) throws -> Series {
-        var contenders: [any Contender] = [OutboxContender(programs: workplace.programs)]
+    ///
+    /// - Parameter others: Contenders that take turns with these, but are no rivals.
+    static func compare(
+        on files: TestFiles, pairs: Int, _ workplace: Workplace, others: [any Contender] = []
+    ) throws -> Series {
+        var contenders: [any Contender] = [OutboxContender(programs: workplace.programs)] + others
         var absences: [String] = []
         let rivals: [(String, () throws -> any Contender)] = [
             ("rclone", { try RcloneContender() }), ("u2c", { try CopypartyContender() }),

@@ -1,6 +1,7 @@
 /// The agent after a cold start: a new process on an empty state directory, but idle at the drop of the files.
 struct OutboxContender: Contender {
-    let name = "outbox"
+    var name: String { isRival ? "outbox" : "outbox (not flushed)" }
+    var isRival: Bool { !server.isUnflushed }
     let programs: Programs
     /// The link between the agent and its server; nil for loopback.
     var link: LongLink?

@@ -51,7 +51,7 @@ extension Installation.Server {
         switch self {
         case .s3: " with S3"
         case .tus: " with tus"
-        case .receiver, .discarding, .away, .running: ""
+        case .receiver, .unflushed, .discarding, .away, .running: ""
         }
     }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <errno.h>
+#include <gmodule.h>
 #include <unistd.h>
 #include <vips/vips.h>
 #include <vips/vector.h>
@@ -126,6 +127,21 @@ static inline int outbox_load_profile(const char *name) {
 }
 
 static inline int outbox_vips_start(const char *name) { return VIPS_INIT(name); }
+
+// dladdr(3) and its Dl_info, which the headers hide without _GNU_SOURCE.
+typedef struct {
+    const char *path;
+    void *base;
+    const char *symbol;
+    void *address;
+} OutboxLibrary;
+int outbox_dladdr(const void *address, OutboxLibrary *library) __asm__("dladdr");
+
+/// Returns the path of libvips; NULL if the linker does not know it.
+static inline const char *outbox_vips_path(void) {
+    OutboxLibrary library;
+    return outbox_dladdr((const void *)vips_version_string, &library) ? library.path : NULL;
+}
 
 static inline void outbox_drop_message(const gchar *domain, GLogLevelFlags level, const gchar *text, gpointer data) {
     (void)domain, (void)level, (void)text, (void)data;

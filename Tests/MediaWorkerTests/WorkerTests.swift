@@ -18,6 +18,15 @@ struct WorkerTests {
         #expect(worker.end() == 0)
     }
 
+    @Test("loads no module of libvips but the one for HEIF")
+    func modules() throws {
+        let worker = try WorkerProcess()
+        let maps = try String(contentsOfFile: "/proc/\(worker.pid)/maps", encoding: .utf8).split(separator: "\n")
+        let modules = maps.filter { $0.contains("/vips-modules-") }.compactMap { $0.split(separator: "/").last }
+        // A libvips that was built without modules has every decoder in itself.
+        #expect(Set(modules).isSubset(of: ["vips-heif.so"]))
+    }
+
     @Test("is sandboxed before its hello")
     func sandbox() throws {
         let worker = try WorkerProcess()

@@ -25,7 +25,7 @@
             clearenv()
             // Keep pictures in memory up to this size: there is no place for temporary files.
             setenv("VIPS_DISC_THRESHOLD", "1024g", 1)
-            guard outbox_vips_start("outbox-media") == 0 else { throw .last() }
+            guard startWithoutOtherModules() else { throw .last() }
             outbox_silence_warnings()
             // Run-time code generation would need memory that is both writable and executable.
             vips_vector_set_enabled(0)
@@ -42,6 +42,28 @@
             }
             preload(formats)
             return formats
+        }
+
+        /// Starts libvips with the module for HEIF at most.
+        ///
+        /// By itself libvips loads all its modules, which it looks for below `VIPSHOME`. Those for PDF, slides, JPEG XL and the
+        /// formats of ImageMagick need time and memory, and none of their decoders may run here.
+        private static func startWithoutOtherModules() -> Bool {
+            guard let modules else { return outbox_vips_start("outbox-media") == 0 }
+            setenv("VIPSHOME", "/nonexistent", 1)
+            defer { unsetenv("VIPSHOME") }
+            guard outbox_vips_start("outbox-media") == 0 else { return false }
+            // Without this module, or if it does not load, HEIF and AVIF are missing among the formats.
+            _ = g_module_open("\(modules)/vips-heif.so", G_MODULE_BIND_LAZY)
+            return true
+        }
+
+        /// The directory of the modules, beside the library; nil if it is not there, or the library was built without modules.
+        private static var modules: String? {
+            guard let path = outbox_vips_path() else { return nil }
+            let folder = String(cString: path).split(separator: "/", omittingEmptySubsequences: false).dropLast()
+            let modules = "\(folder.joined(separator: "/"))/vips-modules-\(vips_version(0)).\(vips_version(1))"
+            return access(modules, X_OK) == 0 ? modules : nil
         }
 
         /// Preloads profiles and decoders that are loaded on first use: libheif's decoders are separate files.

@@ -66,8 +66,13 @@ package final class Agent {
         try launch()
         try await Poll.until("the agent's health", lastState: { self.log }) {
             if let ending = program?.ending { throw Surprise("the agent ended while starting: \(ending)\n\(log)") }
-            return ControlSocket.get("/v1/health", socket: "\(state)/control.sock")?.status == 200
+            return isAnswering
         }
+    }
+
+    /// Whether the agent answers at its control socket.
+    package var isAnswering: Bool {
+        ControlSocket.get("/v1/health", socket: "\(state)/control.sock")?.status == 200
     }
 
     /// Kills the agent with SIGKILL and waits for its end.

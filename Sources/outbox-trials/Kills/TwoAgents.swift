@@ -36,7 +36,7 @@ struct TwoAgents: Trial {
             let named = loser.errorTail().contains(String(owner?.pid ?? 0))
             findings.expect(named, "the second agent does not name pid \(owner?.pid ?? 0): \(loser.errorTail())")
             try await Poll.until("the owner's health", timeout: .seconds(120)) {
-                ControlSocket.get("/v1/health", socket: "\(agent.state)/control.sock")?.status == 200
+                agent.isAnswering
             }
             findings.expect(owner?.ending == nil, "the owner ended: \(owner?.errorTail() ?? "")")
             for program in rivals { program.kill(SIGKILL) }

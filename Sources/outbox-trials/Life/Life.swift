@@ -292,9 +292,7 @@ struct Life {
     private func waitForStart() async throws {
         guard isRunning else { return }
         do {
-            try await Poll.until("the agent to answer", timeout: .seconds(10)) {
-                ControlSocket.get("/v1/health", socket: "\(agent.state)/control.sock") != nil
-            }
+            try await Poll.until("the agent to answer", timeout: .seconds(10)) { agent.isAnswering }
         } catch is Poll.TimedOut {}
     }
 

@@ -125,8 +125,6 @@ struct SocketSessionTests {
     }
 
     private func answering(_ agent: Agent) async throws {
-        try await Poll.until("the agent to answer", lastState: { agent.log }) {
-            ControlSocket.get("/v1/health", socket: "\(agent.state)/control.sock")?.status == 200
-        }
+        try await Poll.until("the agent to answer", lastState: { agent.log }) { agent.isAnswering }
     }
 }

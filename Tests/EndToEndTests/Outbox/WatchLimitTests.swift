@@ -31,7 +31,7 @@ private final class ConfinedAgent {
             directory: agent.directory.path, outputPrefix: agent.directory.path("confined"))
         try await Poll.until("the agent's health", lastState: { self.program.errorTail() }) {
             if let ending = program.ending { throw Surprise("it ended: \(ending)\n\(program.errorTail())") }
-            return ControlSocket.get("/v1/health", socket: "\(agent.state)/control.sock")?.status == 200
+            return agent.isAnswering
         }
     }
 

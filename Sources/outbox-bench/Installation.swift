@@ -3,7 +3,7 @@ import Glibc
 /// A new agent with the default configuration and a new server, in a directory of their own.
 final class Installation {
     /// The agent's server.
-    enum Server {
+    enum Server: Equatable {
         case receiver
         /// A receiver that, as the servers of the rivals, does not wait until the disk has what it confirms.
         case unflushed
@@ -17,12 +17,10 @@ final class Installation {
         case away
         /// A server that runs already.
         case running(Remote)
-
-        var isUnflushed: Bool { if case .unflushed = self { true } else { false } }
     }
 
     /// How the agent reaches a server.
-    struct Remote {
+    struct Remote: Equatable {
         /// The lines of the table `[remote]`.
         let table: String
         /// The credentials.
@@ -125,7 +123,7 @@ final class Installation {
         }
         switch kind {
         case .receiver, .unflushed:
-            let options = kind.isUnflushed ? ["--no-sync"] : []
+            let options = kind == .unflushed ? ["--no-sync"] : []
             let receiver = try ChildProcess(
                 programs.receiver, ["--root", "\(directory)/received", "--listen", "\(address):0"] + options,
                 log: "\(directory)/receiver.log",

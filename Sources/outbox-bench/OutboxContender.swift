@@ -1,11 +1,11 @@
 /// The agent after a cold start: a new process on an empty state directory, but idle at the drop of the files.
 struct OutboxContender: Contender {
-    var name: String { isRival ? "outbox" : "outbox (not flushed)" }
-    var isRival: Bool { !server.isUnflushed }
     let programs: Programs
     /// The link between the agent and its server; nil for loopback.
     var link: LongLink?
     var server = Installation.Server.receiver
+    var name: String { isRival ? "outbox" : "outbox (not flushed)" }
+    var isRival: Bool { server != .unflushed }
 
     func upload(_ files: TestFiles, room: String) throws -> Sample {
         let installation = try Installation(programs, in: room, server: server, over: link)

@@ -1,6 +1,7 @@
 #if canImport(CVips)
     import CVips
     import Glibc
+    import SystemPackage
 
     /// Sets up libvips for this program: blocks unwanted decoders, disables caches between jobs, and preloads
     /// everything that would be loaded on first use.
@@ -49,21 +50,20 @@
         /// By itself libvips loads all its modules, which it looks for below `VIPSHOME`. Those for PDF, slides, JPEG XL and the
         /// formats of ImageMagick need time and memory, and none of their decoders may run here.
         private static func startWithoutOtherModules() -> Bool {
-            guard let modules else { return outbox_vips_start("outbox-media") == 0 }
-            setenv("VIPSHOME", "/nonexistent", 1)
-            defer { unsetenv("VIPSHOME") }
+            let modules = modules
+            if modules != nil { setenv("VIPSHOME", "/nonexistent", 1) }
             guard outbox_vips_start("outbox-media") == 0 else { return false }
             // Without this module, or if it does not load, HEIF and AVIF are missing among the formats.
-            _ = g_module_open("\(modules)/vips-heif.so", G_MODULE_BIND_LAZY)
+            if let modules { _ = g_module_open(modules.appending("vips-heif.so").string, G_MODULE_BIND_LAZY) }
             return true
         }
 
         /// The directory of the modules, beside the library; nil if it is not there, or the library was built without modules.
-        private static var modules: String? {
-            guard let path = outbox_vips_path() else { return nil }
-            let folder = String(cString: path).split(separator: "/", omittingEmptySubsequences: false).dropLast()
-            let modules = "\(folder.joined(separator: "/"))/vips-modules-\(vips_version(0)).\(vips_version(1))"
-            return access(modules, X_OK) == 0 ? modules : nil
+        private static var modules: FilePath? {
+            guard let library = outbox_vips_path() else { return nil }
+            let name = "vips-modules-\(vips_version(0)).\(vips_version(1))"
+            let modules = FilePath(platformString: library).removingLastComponent().appending(name)
+            return access(modules.string, X_OK) == 0 ? modules : nil
         }
 
         /// Preloads profiles and decoders that are loaded on first use: libheif's decoders are separate files.

@@ -70,10 +70,11 @@ package final class Agent {
         }
     }
 
+    /// The path of the agent's control socket.
+    package var socket: String { "\(state)/control.sock" }
+
     /// Whether the agent answers at its control socket.
-    package var isAnswering: Bool {
-        ControlSocket.get("/v1/health", socket: "\(state)/control.sock")?.status == 200
-    }
+    package var isAnswering: Bool { ControlSocket.get("/v1/health", socket: socket)?.status == 200 }
 
     /// Kills the agent with SIGKILL and waits for its end.
     package func kill() async throws {

@@ -88,7 +88,7 @@ struct ProductKills: Trial {
 
     /// The number of products that the present run made.
     private func productsMade(_ agent: Agent) -> Int {
-        let answer = ControlSocket.get("/metrics", socket: "\(agent.state)/control.sock")
+        let answer = ControlSocket.get("/metrics", socket: agent.socket)
         let lines = String(decoding: answer?.body ?? Data(), as: UTF8.self).split(separator: "\n")
         let line = lines.first { $0.hasPrefix("outbox_products_total ") }
         return line?.split(separator: " ").last.flatMap { Double($0) }.map { Int($0) } ?? 0

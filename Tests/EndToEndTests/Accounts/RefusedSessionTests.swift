@@ -86,7 +86,7 @@ struct SocketSessionTests {
     private func ask(_ method: String, _ agent: Agent, _ body: String = "") -> Int? {
         ControlSocket.ask(
             method, "/v1/session", headers: ["Content-Type: application/json"], body: body,
-            socket: "\(agent.state)/control.sock")?.status
+            socket: agent.socket)?.status
     }
 
     private func signIn(_ user: String, _ agent: Agent) -> Int? {

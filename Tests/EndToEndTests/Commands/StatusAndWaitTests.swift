@@ -282,7 +282,7 @@ struct StatusAndWaitTests {
         let key = try agent.drop("a.jpg", .jpeg, size: 2000)
         try await agent.reached("a.jpg", .done)
 
-        let socket = "\(agent.state)/control.sock"
+        let socket = agent.socket
         let files = try #require(ControlSocket.get("/v1/files", socket: socket))
         #expect(files.status == 200)
         #expect(String(decoding: files.body, as: UTF8.self).contains(key))

@@ -115,7 +115,7 @@ struct AvatarTests {
         let server = try PictureServer(picture.png)
         let agent = try agent()
         try await agent.start()
-        let socket = "\(agent.state)/control.sock"
+        let socket = agent.socket
         let url = "\(server.url)/a.png".addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
         try await Poll.until("the picture") {
             guard let answer = ControlSocket.get("/v1/avatar?url=\(url)", socket: socket) else { return false }

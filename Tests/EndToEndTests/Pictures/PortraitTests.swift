@@ -172,7 +172,7 @@ struct PortraitTests {
         try await agent.start()
         try drop(1, agent)
         try await agent.reached("portrait/1.png", .done)
-        let answer = try #require(ControlSocket.get("/v1/profile", socket: "\(agent.state)/control.sock"))
+        let answer = try #require(ControlSocket.get("/v1/profile", socket: agent.socket))
         let json = try #require(try JSONSerialization.jsonObject(with: answer.body) as? [String: Any])
         #expect(json["portraitURL"] as? String == profile(agent)?["portraitURL"] as? String)
         #expect(json["pending"] is NSNull)

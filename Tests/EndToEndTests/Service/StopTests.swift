@@ -40,7 +40,7 @@ struct StopTests {
     }
 
     private func health(of agent: Agent) -> [String: Any]? {
-        guard let answer = ControlSocket.get("/v1/health", socket: "\(agent.state)/control.sock") else { return nil }
+        guard let answer = ControlSocket.get("/v1/health", socket: agent.socket) else { return nil }
         return try? JSONSerialization.jsonObject(with: answer.body) as? [String: Any]
     }
 
@@ -115,7 +115,7 @@ struct StopTests {
         for index in 0..<200 { try agent.drop("\(index).jpg", .jpeg, size: 2000) }
         try await agent.start()
         try await agent.reached("7.jpg", .waiting)
-        let socket = "\(agent.state)/control.sock"
+        let socket = agent.socket
         let loops = (0..<24).map { number in
             Loop { _ in
                 switch number % 4 {

@@ -60,6 +60,10 @@ import Testing
         let isSet = Atomic(false)
     }
 
+    private final class Counter: Sendable {
+        let value = Atomic(0)
+    }
+
     @Test func anEarlyBlockIsDigestedFromMemory() throws {
         let world = try World(blocks: 2)
         let tickets = try (0..<2).map { try world.begin($0) }
@@ -153,6 +157,33 @@ import Testing
             // Hangs if a request still waits.
             try await group.waitForAll()
         }
+    }
+
+    @Test func requestsThatComeTogetherGoOnInTurn() async throws {
+        let requests = 4
+        let world = try World(blocks: 100)
+        for block in 0..<100 { world.upload.restore(block) }
+        var digesting = try world.next()
+        let gone = Counter()
+        let upload = world.upload
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<requests {
+                group.addTask {
+                    await upload.waitForDigests()
+                    gone.value.add(1, ordering: .relaxed)
+                }
+            }
+            for _ in 0..<100 { await Task.yield() }
+            for turn in 1...requests {
+                for _ in 0..<Upload.longestWait { digesting = try world.next(after: digesting) }
+                for _ in 0..<100 { await Task.yield() }
+                let count = gone.value.load(ordering: .relaxed)
+                #expect(count <= turn)
+            }
+            _ = upload.drop()
+            try await group.waitForAll()
+        }
+        #expect(gone.value.load(ordering: .relaxed) == requests)
     }
 
     /// After a restart, or behind a block that came late.

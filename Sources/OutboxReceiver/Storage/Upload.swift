@@ -77,7 +77,7 @@ final class Upload: Sendable {
     static let turn = 16
     /// How many arrived blocks of a large upload the digests may lack before its requests wait. One request brings up to 4.
     static let mostBehind = 8
-    /// How many blocks a request waits for at most.
+    /// How many blocks a request waits for at most, once those before it have gone on. No fewer than it brings.
     static let longestWait = 8
 
     let id: Hex128
@@ -223,15 +223,18 @@ final class Upload: Sendable {
         }
     }
 
-    /// Waits while a thread digests this large upload and is too many blocks behind. Waits for a few blocks at most: after
-    /// a restart, the digests may have gigabytes to read back.
+    /// Waits while a thread digests this large upload and is too many blocks behind.
+    ///
+    /// Requests wait in turn: of those that arrive together, the next one goes on every few blocks. None waits for all
+    /// blocks, because after a restart the digests may have gigabytes to read back.
     func waitForDigests() async {
         guard isLarge else { return }
         await withCheckedContinuation { continuation in
             let mustWait = state.withLock { state in
-                let excess = state.arrived.count - state.digested - Self.mostBehind
-                guard state.digesting != nil, excess > 0 else { return false }
-                state.waiting.append((state.digested + min(excess, Self.longestWait), continuation))
+                let enough = state.arrived.count - Self.mostBehind
+                guard state.digesting != nil, state.digested < enough else { return false }
+                let turn = max(state.digested, state.waiting.last?.digested ?? 0) + Self.longestWait
+                state.waiting.append((min(turn, enough), continuation))
                 return true
             }
             if !mustWait { continuation.resume() }

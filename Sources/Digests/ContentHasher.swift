@@ -9,10 +9,8 @@ public struct ContentHasher {
     private let wish: PartDigestStore.Wish?
     private let withSHA256: Bool
     private let helper: SerialThread?
-    private let block: BlockDigester
-    private var blockFill = 0
+    private var blocks: BlockDigests
     private var size: UInt64 = 0
-    private var digests: [UInt64] = []
 
     /// Creates a hasher for a new content.
     ///
@@ -21,12 +19,12 @@ public struct ContentHasher {
     ///   - withSHA256: whether to compute SHA-256 as well. This takes a third longer on processors with SHA instructions,
     ///     and more than twice as long on others.
     ///   - parts: which digests of parts to compute as well; nil for none.
-    ///   - helper: computes SHA-256 while the caller's thread computes the rest; nil if the caller's does all.
+    ///   - helper: works beside the caller's thread, which computes the MD5; nil if the caller's does all.
     public init(
         secret: DigestSecret, withMD5: Bool = true, withSHA256: Bool = false, parts: PartDigestStore.Wish? = nil,
         helper: SerialThread? = nil
     ) {
-        block = BlockDigester(secret: secret)
+        blocks = BlockDigests(secret: secret)
         self.withSHA256 = withSHA256
         self.helper = helper
         wish = parts
@@ -53,47 +51,52 @@ public struct ContentHasher {
         } else if !rest.isEmpty {
             return nil
         }
-        digests = progress.digests
+        blocks.digests = progress.digests
         size = progress.size
     }
 
     /// The progress at a block boundary; nil within a block.
     public var progress: HashProgress? {
-        guard blockFill == 0, let state = md5.whole?.state else { return nil }
-        return HashProgress(state: state + (withSHA256 ? sha256.whole?.state ?? [] : []), digests: digests)
+        guard blocks.isBetweenBlocks, let state = md5.whole?.state else { return nil }
+        return HashProgress(state: state + (withSHA256 ? sha256.whole?.state ?? [] : []), digests: blocks.digests)
     }
 
     /// Adds the next bytes.
-    public mutating func update(_ bytes: UnsafeRawBufferPointer) {
-        guard let helper, !sha256.isIdle else {
+    ///
+    /// - Parameter meanwhile: called once before this returns; at the same time as `bytes` are hashed if there is a helper,
+    ///   otherwise afterwards. For reading the bytes that follow.
+    public mutating func update(_ bytes: UnsafeRawBufferPointer, meanwhile: @Sendable () -> Void = {}) {
+        size += UInt64(bytes.count)
+        guard let helper else {
             sha256.update(bytes)
-            return updateOthers(bytes)
+            md5.update(bytes)
+            blocks.update(bytes)
+            return meanwhile()
         }
-        let pass = Handover(sha256)
-        sha256 = HashPass(whole: false, partSize: nil)
         // Only read, and valid until `run` returns.
         nonisolated(unsafe) let shared = bytes
-        helper.run({ pass.value.update(shared) }, beside: { updateOthers(bytes) })
-        sha256 = pass.value
-    }
-
-    /// Adds the next bytes to all but SHA-256.
-    private mutating func updateOthers(_ bytes: UnsafeRawBufferPointer) {
-        md5.update(bytes)
-        size += UInt64(bytes.count)
-        var rest = bytes
-        while !rest.isEmpty {
-            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(BlockDigester.blockSize - blockFill))
-            block.update(part)
-            blockFill += part.count
-            if blockFill == BlockDigester.blockSize { finishBlock() }
-            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+        // MD5 takes longer than all the rest, but SHA-256 may take as long.
+        if sha256.isIdle {
+            let side = Handover(blocks)
+            blocks.digests = []
+            helper.run(
+                {
+                    side.value.update(shared)
+                    meanwhile()
+                }, beside: { md5.update(bytes) })
+            blocks = side.value
+        } else {
+            let side = Handover(sha256)
+            sha256 = HashPass(whole: false, partSize: nil)
+            helper.run(
+                { side.value.update(shared) },
+                beside: {
+                    md5.update(bytes)
+                    blocks.update(bytes)
+                    meanwhile()
+                })
+            sha256 = side.value
         }
-    }
-
-    private mutating func finishBlock() {
-        digests.append(block.finish())
-        blockFill = 0
     }
 
     /// Returns the content's key, seal, block digests, and the digests of its parts; nil without `parts`. The hasher must not be
@@ -103,10 +106,10 @@ public struct ContentHasher {
     public mutating func finish(
         md5 other: [UInt8]? = nil
     ) -> (content: DropContent, digests: [UInt64], parts: [PartDigests]?) {
-        if blockFill > 0 { finishBlock() }
+        let (digests, sealed) = blocks.finish()
         let digest = md5.whole?.finish() ?? other ?? []
         let key = ContentKey(digest: digest) ?? ContentKey(high: 0, low: 0)
-        let seal = ContentSeal(size: size, digest: block.seal(of: digests))
+        let seal = ContentSeal(size: size, digest: sealed)
         let strong = sha256.whole?.finish()
         let content = DropContent(
             key: key, seal: seal, sha256: withSHA256 ? strong.flatMap { StrongDigest($0) } : nil)
@@ -119,6 +122,41 @@ public struct ContentHasher {
         return (0..<max(md5s?.count ?? 0, sha256s?.count ?? 0)).map {
             PartDigests(md5: md5s?[$0], sha256: sha256s?[$0])
         }
+    }
+}
+
+/// The digests of the blocks of a content.
+private struct BlockDigests {
+    /// The digests of the blocks that ended.
+    var digests: [UInt64] = []
+    private let digester: BlockDigester
+    /// The number of bytes in the present block.
+    private var fill = 0
+
+    init(secret: DigestSecret) { digester = BlockDigester(secret: secret) }
+
+    var isBetweenBlocks: Bool { fill == 0 }
+
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let part = UnsafeRawBufferPointer(rebasing: rest.prefix(BlockDigester.blockSize - fill))
+            digester.update(part)
+            fill += part.count
+            if fill == BlockDigester.blockSize { finishBlock() }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+        }
+    }
+
+    private mutating func finishBlock() {
+        digests.append(digester.finish())
+        fill = 0
+    }
+
+    /// Returns all digests, and the seal over them.
+    mutating func finish() -> (digests: [UInt64], seal: UInt64) {
+        if fill > 0 { finishBlock() }
+        return (digests, digester.seal(of: digests))
     }
 }
 

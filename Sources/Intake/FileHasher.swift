@@ -19,9 +19,6 @@ struct FileHasher {
     private static let stride: UInt64 = 16 << 20
     private static let pause = Duration.milliseconds(500)
 
-    /// Bytes per read; the fastest of the measured sizes.
-    static let bufferSize = 256 * 1024
-
     /// Hashes a file.
     ///
     /// - Parameter job: says how the file was when it had settled. If a writer came since and paused, the file would stay
@@ -49,37 +46,31 @@ struct FileHasher {
     private func read(
         _ file: SharedDescriptor, _ before: FileStatus, _ job: HashPool.Job?
     ) throws(Errno) -> HashFinding {
-        let length = Int(min(UInt64(Self.bufferSize), before.size))
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 64)
-        defer { buffer.deallocate() }
-        if before.size > length { _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL) }
+        if before.size > FilePieces.usualSize { _ = posix_fadvise(file.rawValue, 0, 0, POSIX_FADV_SEQUENTIAL) }
+        let pieces = FilePieces(of: file, size: before.size, isReadAhead: helper != nil)
         var hasher = ContentHasher(
             secret: secret, withSHA256: withSHA256, parts: parts?.wish(forSize: before.size), helper: helper)
-        var type = MediaType.other
-        var offset: UInt64 = 0
-        var told = Self.now()
         let checkpoint = checkpoints?.checkpoint(of: FileIdentity(before), secret: secret)
         defer { if stop?.isSet != true { checkpoint?.remove() } }
-        while true {
-            let count = try file.read(into: buffer, at: offset)
-            if offset == 0 {
-                let (sniffed, objection) = sniff(UnsafeRawBufferPointer(rebasing: buffer[..<count]), file, before, job)
-                if let objection { return objection }
-                type = sniffed
-                // With the same ctime, nothing was written since. Sending still compares each block with its digest.
-                if let progress = checkpoint?.load(),
-                    let further = ContentHasher(
-                        secret: secret, withSHA256: withSHA256, helper: helper, continuing: progress)
-                {
-                    hasher = further
-                    offset = progress.size
-                    job?.hashed?(offset)
-                    continue
-                }
-            }
-            if count == 0 { break }
-            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += UInt64(count)
+        try pieces.read(at: 0)
+        let (type, objection) = sniff(pieces.bytes, file, before, job)
+        if let objection { return objection }
+        var offset: UInt64 = 0
+        // With the same ctime, nothing was written since. Sending still compares each block with its digest.
+        if let progress = checkpoint?.load(),
+            let further = ContentHasher(secret: secret, withSHA256: withSHA256, helper: helper, continuing: progress)
+        {
+            hasher = further
+            offset = progress.size
+            job?.hashed?(offset)
+            try pieces.read(at: offset)
+        }
+        var told = Self.now()
+        var nextCheck = offset + Self.stride
+        while !pieces.bytes.isEmpty {
+            let end = offset + UInt64(pieces.bytes.count)
+            hasher.update(pieces.bytes) { if end < before.size { pieces.readNext(at: end) } }
+            offset = end
             // The file grew. Do not follow its writer to the end.
             if offset > before.size { return .changed }
             if offset == before.size { break }
@@ -88,13 +79,15 @@ struct FileHasher {
                 // Otherwise read the rest of the block, since a checkpoint must end with a whole block.
                 if hasher.progress != nil || checkpoint == nil { return .changed }
             }
-            if offset % Self.stride == 0 {
+            if offset >= nextCheck {
+                nextCheck = offset + Self.stride
                 if checkpoint?.isDue == true, let progress = hasher.progress { checkpoint?.store(progress) }
                 if Self.now() - told >= Self.pause {
                     told = Self.now()
                     job?.hashed?(offset)
                 }
             }
+            try pieces.takeNext()
         }
         guard offset == before.size else { return .changed }
         return try finish(file, before, type, &hasher)
@@ -149,7 +142,7 @@ struct FileHasher {
         case ended(HashFinding)
     }
 
-    /// Hashes files of at most ``bufferSize`` bytes together, because several MD5s at once take little longer than one.
+    /// Hashes files of at most ``FilePieces/usualSize`` bytes together, because several MD5s at once take little longer than one.
     ///
     /// - Returns: the findings in the order of the jobs.
     func hash(each jobs: [HashPool.Job]) -> [HashFinding] {

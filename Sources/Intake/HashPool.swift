@@ -36,11 +36,11 @@ package final class HashPool: Sendable {
     static let largeSize: UInt64 = 64 << 20
 
     /// Files with at most as many bytes fit into one read.
-    static let smallSize = UInt64(FileHasher.bufferSize)
+    static let smallSize = UInt64(FilePieces.usualSize)
 
     private let isStopped = Stop()
     private let hasher: FileHasher
-    /// Hashes large files, with a thread that computes SHA-256 beside the rest if it is wanted.
+    /// Hashes large files, with a second thread if there is more than one processor.
     private let largeHasher: FileHasher
     private let waiting = WaitingJobs()
     private let small: SerialThreads
@@ -70,8 +70,7 @@ package final class HashPool: Sendable {
         small = SerialThreads(name: "hash", count: max(1, threads - 1))
         large = threads > 1 ? SerialThreads(name: "hash-large", count: 1) : small
         var largeHasher = hasher
-        let needsHelper = threads > 1 && (withSHA256 || parts?.sha256 == true)
-        if needsHelper { largeHasher.helper = SerialThread(name: "hash-sha256") }
+        if threads > 1 { largeHasher.helper = SerialThread(name: "hash-helper") }
         self.largeHasher = largeHasher
     }
 

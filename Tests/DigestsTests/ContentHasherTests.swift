@@ -1,3 +1,5 @@
+import LinuxSystem
+import Synchronization
 import Testing
 import UploadCore
 
@@ -127,6 +129,26 @@ struct ContentHasherTests {
         #expect(ContentHasher(secret: secret, continuing: progress) == nil)
         let lacking = HashProgress(state: Array(progress.state.prefix(92)), digests: progress.digests)
         #expect(ContentHasher(secret: secret, withSHA256: true, continuing: lacking) == nil)
+    }
+
+    @Test(
+        "gives the same digests with a helper, and calls once what is to happen meanwhile", arguments: [false, true],
+        [nil, SerialThread(name: "helper")])
+    func meanwhile(withSHA256: Bool, helper: SerialThread?) throws {
+        let secret = try makeSecret(1)
+        let calls = Atomic(0)
+        var hasher = ContentHasher(secret: secret, withSHA256: withSHA256, helper: helper)
+        var plain = ContentHasher(secret: secret, withSHA256: withSHA256)
+        for size in [1_000_000, 48_576, 700] {
+            pattern(size).withUnsafeBytes { bytes in
+                hasher.update(bytes) { calls.add(1, ordering: .relaxed) }
+                plain.update(bytes)
+            }
+        }
+        let (result, expected) = (hasher.finish(), plain.finish())
+        #expect(result.content == expected.content && result.digests == expected.digests)
+        #expect((result.content.sha256 != nil) == withSHA256)
+        #expect(calls.load(ordering: .relaxed) == 3)
     }
 
     @Test("refuses an invalid state")

@@ -19,12 +19,13 @@ struct FileHasherTests {
     }
 
     @Test(
-        "returns key, size, digests, type and identity of a file", arguments: [1, 262_144, 524_288, 524_289, 1_500_000])
-    func whole(size: Int) throws {
+        "returns key, size, digests, type and identity of a file, from one thread or two",
+        arguments: [1, 262_144, 524_288, 524_289, 1_048_576, 1_500_000, 2_999_999], [nil, SerialThread(name: "helper")])
+    func whole(size: Int, helper: SerialThread?) throws {
         var bytes = content(3, size)
         if size > 3 { bytes.replaceSubrange(0..<4, with: [0xFF, 0xD8, 0xFF, 0xE0]) }
         try write("a", bytes)
-        guard case .content(let identity, let type, let found, let digests) = hash("a") else {
+        guard case .content(let identity, let type, let found, let digests) = hash("a", helper: helper) else {
             Issue.record("not hashed")
             return
         }
@@ -124,25 +125,21 @@ struct FileHasherTests {
             let name = try #require(RelativePath(bytes))
             let file = try Directory(path: place.path).open(bytes, flags: O_WRONLY | O_CREAT, mode: 0o600)
             _ = Glibc.write(file.rawValue, "x", 1)
-            guard case .content = hash(name) else {
+            guard case .content = hasher().hash(job(name)) else {
                 Issue.record("\(name) was not hashed")
                 continue
             }
         }
     }
 
-    private func hasher(mediaOnly: Bool = false) -> FileHasher {
+    private func hasher(mediaOnly: Bool = false, helper: SerialThread? = nil) -> FileHasher {
         let rules = IntakeRules(mediaOnly: mediaOnly, maxFileSize: 3_000_000, ignore: [], moveTo: nil)
-        return FileHasher(files: OutboxFiles(root: place.path), rules: rules, secret: secret)
+        return FileHasher(files: OutboxFiles(root: place.path), rules: rules, secret: secret, helper: helper)
     }
 
-    private func hash(_ name: String, mediaOnly: Bool = false) -> HashFinding {
+    private func hash(_ name: String, mediaOnly: Bool = false, helper: SerialThread? = nil) -> HashFinding {
         guard let path = RelativePath(name) else { return .missing }
-        return hash(path, mediaOnly: mediaOnly)
-    }
-
-    private func hash(_ path: RelativePath, mediaOnly: Bool = false) -> HashFinding {
-        hasher(mediaOnly: mediaOnly).hash(job(path))
+        return hasher(mediaOnly: mediaOnly, helper: helper).hash(job(path))
     }
 
     /// A job for the file as it is now.

@@ -23,11 +23,11 @@ struct HashCheckpointTests {
     }
 
     private func hasher(
-        stop: HashPool.Stop? = nil, secret: DigestSecret? = nil
+        stop: HashPool.Stop? = nil, secret: DigestSecret? = nil, helper: SerialThread? = nil
     ) -> FileHasher {
         let rules = IntakeRules(mediaOnly: true, maxFileSize: 1 << 40, ignore: [], moveTo: nil)
         return FileHasher(
-            files: OutboxFiles(root: place.path), rules: rules, secret: secret ?? self.secret,
+            files: OutboxFiles(root: place.path), rules: rules, secret: secret ?? self.secret, helper: helper,
             checkpoints: HashCheckpoints(directory: directory, leastSize: 1 << 20, interval: .zero), stop: stop)
     }
 
@@ -75,6 +75,19 @@ struct HashCheckpointTests {
         #expect(begun.from == UInt64(BlockDigester.blockSize))
         #expect(begun.content == whole.0 && begun.digests == whole.1)
         #expect(files.isEmpty)
+    }
+
+    @Test("of a hash by one thread are resumed by two")
+    func otherThreads() throws {
+        let whole = try content(try hash(hasher()))
+        try interrupt()
+        let reports = Mutex<[UInt64]>([])
+        let result = try hash(hasher(helper: SerialThread(name: "helper"))) { bytes in
+            reports.withLock { $0.append(bytes) }
+        }
+        let found = try content(result)
+        #expect(found == whole)
+        #expect(reports.withLock(\.first) == UInt64(BlockDigester.blockSize))
     }
 
     @Test("are ignored if truncated, damaged, or made for another ledger or state of the file")

@@ -60,10 +60,6 @@ import Testing
         let isSet = Atomic(false)
     }
 
-    private final class Counter: Sendable {
-        let value = Atomic(0)
-    }
-
     @Test func anEarlyBlockIsDigestedFromMemory() throws {
         let world = try World(blocks: 2)
         let tickets = try (0..<2).map { try world.begin($0) }
@@ -141,7 +137,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
-                    await upload.waitForDigests()
+                    await upload.waitForDigests(afterBringing: 1)
                     flag.isSet.store(true, ordering: .relaxed)
                 }
             }
@@ -159,31 +155,25 @@ import Testing
         }
     }
 
-    @Test func requestsThatComeTogetherGoOnInTurn() async throws {
-        let requests = 4
+    @Test(arguments: [1, 4])
+    func requestsThatComeTogetherGoOnInTurn(count: Int) async throws {
         let world = try World(blocks: 100)
         for block in 0..<100 { world.upload.restore(block) }
         var digesting = try world.next()
-        let gone = Counter()
         let upload = world.upload
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<requests {
-                group.addTask {
-                    await upload.waitForDigests()
-                    gone.value.add(1, ordering: .relaxed)
-                }
+            for waiting in 1...4 {
+                group.addTask { await upload.waitForDigests(afterBringing: count) }
+                try await Poll.until("the request to wait") { upload.waitingCount == waiting }
             }
-            for _ in 0..<100 { await Task.yield() }
-            for turn in 1...requests {
-                for _ in 0..<Upload.longestWait { digesting = try world.next(after: digesting) }
-                for _ in 0..<100 { await Task.yield() }
-                let count = gone.value.load(ordering: .relaxed)
-                #expect(count <= turn)
+            for left in [3, 2, 1, 0] {
+                #expect(upload.waitingCount == left + 1)
+                for _ in 0..<2 * count { digesting = try world.next(after: digesting) }
+                #expect(upload.waitingCount == left)
             }
-            _ = upload.drop()
+            // Hangs if a request still waits.
             try await group.waitForAll()
         }
-        #expect(gone.value.load(ordering: .relaxed) == requests)
     }
 
     /// After a restart, or behind a block that came late.
@@ -195,7 +185,7 @@ import Testing
         let flag = Flag()
         let upload = world.upload
         let request = Task {
-            await upload.waitForDigests()
+            await upload.waitForDigests(afterBringing: 1)
             flag.isSet.store(true, ordering: .relaxed)
         }
         while !flag.isSet.load(ordering: .relaxed), digesting.block < count - 1 {
@@ -211,7 +201,7 @@ import Testing
         let world = try World(blocks: Upload.turn)
         for ticket in try (0..<Upload.turn).map({ try world.begin($0) }) { try world.complete(ticket) }
         _ = try world.next()
-        await world.upload.waitForDigests()
+        await world.upload.waitForDigests(afterBringing: 1)
     }
 
     @Test func blocksBeyondTheMemoryLimitComeInPieces() throws {
@@ -236,7 +226,7 @@ import Testing
             }
             try fragment.complete(in: store)
             store.advance(upload)
-            await upload.waitForDigests()
+            await upload.waitForDigests(afterBringing: 1)
         }
         try await Poll.until("the file") { try world.hasArrived() }
         #expect(taken.isEmpty == !isShort)

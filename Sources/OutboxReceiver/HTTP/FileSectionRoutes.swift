@@ -87,10 +87,11 @@ struct FileSectionRoutes {
             writer.abandon()
             throw error
         }
-        var waited: Set<Hex128> = []
-        for case .upload(let upload) in blocks.map(\.destination) where waited.insert(upload.id).inserted {
-            await upload.waitForDigests()
+        var brought: [Hex128: (upload: Upload, count: Int)] = [:]
+        for case .upload(let upload) in blocks.map(\.destination) {
+            brought[upload.id, default: (upload, 0)].count += 1
         }
+        for (upload, count) in brought.values { await upload.waitForDigests(afterBringing: count) }
         return .json()
     }
 

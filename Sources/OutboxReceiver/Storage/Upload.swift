@@ -77,8 +77,6 @@ final class Upload: Sendable {
     static let turn = 16
     /// How many arrived blocks of a large upload the digests may lack before its requests wait. One request brings up to 4.
     static let mostBehind = 8
-    /// How many blocks a request waits for at most, once those before it have gone on. No fewer than it brings.
-    static let longestWait = 8
 
     let id: Hex128
     let plan: UploadPlan
@@ -225,21 +223,27 @@ final class Upload: Sendable {
 
     /// Waits while a thread digests this large upload and is too many blocks behind.
     ///
-    /// Requests wait in turn: of those that arrive together, the next one goes on every few blocks. None waits for all
-    /// blocks, because after a restart the digests may have gigabytes to read back.
-    func waitForDigests() async {
+    /// Requests go on in the order of their arrival, each when the digests have advanced by twice as many blocks as it
+    /// brought. So the digests catch up, however many requests come together. Nobody waits until they have caught up,
+    /// because after a restart they may have gigabytes to read back.
+    ///
+    /// - Parameter count: how many blocks of this upload the request brought.
+    func waitForDigests(afterBringing count: Int) async {
         guard isLarge else { return }
         await withCheckedContinuation { continuation in
             let mustWait = state.withLock { state in
                 let enough = state.arrived.count - Self.mostBehind
                 guard state.digesting != nil, state.digested < enough else { return false }
-                let turn = max(state.digested, state.waiting.last?.digested ?? 0) + Self.longestWait
-                state.waiting.append((min(turn, enough), continuation))
+                let mark = max(state.digested, state.waiting.last?.digested ?? 0) + 2 * count
+                state.waiting.append((min(mark, enough), continuation))
                 return true
             }
             if !mustWait { continuation.resume() }
         }
     }
+
+    /// How many requests wait for the digests.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Changes the state and resumes the requests that need no longer wait. Every change that ends or advances the
     /// digests must go through this function.

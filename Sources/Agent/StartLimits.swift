@@ -25,7 +25,7 @@ package struct StartLimits: Equatable, Sendable {
         let addressSpace = LinuxSystem.processLimit(.addressSpace)
         let processors = max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         // The agent's own threads, plus threads of the cooperative pool, SwiftNIO and hashing for each processor.
-        let threads = 24 + 4 * processors
+        let threads = 25 + 4 * processors
         let stack = min(LinuxSystem.processLimit(.stack) ?? defaultStack, mostStack)
         let space = Int(stack) * threads + Int(basis)
         return StartLimits(

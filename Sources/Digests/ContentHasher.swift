@@ -16,10 +16,10 @@ public struct ContentHasher {
     ///
     /// - Parameters:
     ///   - withMD5: false if the caller computes the MD5 and passes it to ``finish(md5:)``.
-    ///   - withSHA256: whether to compute SHA-256 as well. This takes a third longer on processors with SHA instructions,
-    ///     and more than twice as long on others.
+    ///   - withSHA256: whether to compute SHA-256 as well. On one thread, this takes two fifths longer on processors with SHA
+    ///     instructions, and more than twice as long on others.
     ///   - parts: which digests of parts to compute as well; nil for none.
-    ///   - helper: works beside the caller's thread, which computes the MD5; nil if the caller's does all.
+    ///   - helper: works beside the caller's thread, which computes the MD5; nil: the caller's thread does everything.
     public init(
         secret: DigestSecret, withMD5: Bool = true, withSHA256: Bool = false, parts: PartDigestStore.Wish? = nil,
         helper: SerialThread? = nil
@@ -63,8 +63,8 @@ public struct ContentHasher {
 
     /// Adds the next bytes.
     ///
-    /// - Parameter meanwhile: called once before this returns; at the same time as `bytes` are hashed if there is a helper,
-    ///   otherwise afterwards. For reading the bytes that follow.
+    /// - Parameter meanwhile: called once before this returns, to read the bytes that follow. If there is a helper, one of the
+    ///   two threads may still hash `bytes` then.
     public mutating func update(_ bytes: UnsafeRawBufferPointer, meanwhile: @Sendable () -> Void = {}) {
         size += UInt64(bytes.count)
         guard let helper else {
@@ -75,7 +75,7 @@ public struct ContentHasher {
         }
         // Only read, and valid until `run` returns.
         nonisolated(unsafe) let shared = bytes
-        // MD5 takes longer than all the rest, but SHA-256 may take as long.
+        // SHA-256 may take longer than MD5, so it gets the helper for itself. Without it, MD5 takes the longest.
         if sha256.isIdle {
             let side = Handover(blocks)
             blocks.digests = []

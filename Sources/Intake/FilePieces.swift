@@ -3,11 +3,12 @@ import SystemPackage
 
 /// Reads a file piece by piece. If it reads ahead, another thread may read the next piece while the present one is used.
 ///
-/// `@unchecked`: the two threads take turns. `ContentHasher.update` orders their accesses.
+/// `@unchecked`: one thread calls a method at a time. `ContentHasher.update` returns only after `readNext` ended, and
+/// `readNext` never writes to the present piece.
 final class FilePieces: @unchecked Sendable {
     /// Bytes of a piece that is not read ahead; the fastest of the measured sizes.
     static let usualSize = 256 * 1024
-    /// Bytes of a piece that is read ahead. Larger, because each piece costs two changes of threads.
+    /// Bytes of a piece that is read ahead. Larger, because each piece costs two context switches.
     private static let sizeAhead = 1024 * 1024
 
     /// The present piece; empty at the end of the file.
@@ -19,7 +20,7 @@ final class FilePieces: @unchecked Sendable {
     private var next: Result<Int, Errno> = .success(0)
 
     /// - Parameters:
-    ///   - size: the size of the file in bytes. Of a file that grew, no piece is longer than this.
+    ///   - size: the size of the file in bytes; also the upper bound of a piece, even if the file grows.
     ///   - isReadAhead: whether a piece is read while the one before is used.
     init(of file: SharedDescriptor, size: UInt64, isReadAhead: Bool) {
         self.file = file

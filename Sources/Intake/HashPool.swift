@@ -4,7 +4,7 @@ package import LinuxSystem
 import Synchronization
 package import UploadCore
 
-/// Hashes files on its own threads, one per processor.
+/// Hashes files on its own threads: one per processor, and one that helps with large files if there are several.
 ///
 /// If there is more than one thread, large files share one, so that a picture does not wait behind an hour of video. A
 /// thread takes several waiting small files together.

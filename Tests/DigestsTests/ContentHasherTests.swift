@@ -132,7 +132,7 @@ struct ContentHasherTests {
     }
 
     @Test(
-        "gives the same digests with a helper, and calls once what is to happen meanwhile", arguments: [false, true],
+        "gives the same digests with a helper, and calls `meanwhile` once for each update", arguments: [false, true],
         [nil, SerialThread(name: "helper")])
     func meanwhile(withSHA256: Bool, helper: SerialThread?) throws {
         let secret = try makeSecret(1)

@@ -100,6 +100,21 @@ struct FileHasherTests {
         }
     }
 
+    @Test(
+        "treats a file that grows or shrinks while it is read as changed, from one thread or two",
+        arguments: [1_000_000, 2_000_000], [nil, SerialThread(name: "helper")])
+    func changedMeanwhile(size: Int, helper: SerialThread?) throws {
+        try write("a", content(1, 1_500_000))
+        let path = try #require(RelativePath("a"))
+        var job = job(path)
+        // Called when the first piece was read.
+        job.sniffed = { [file = place.path("a")] _, _, _, _ in truncate(file, size) }
+        guard case .changed = hasher(helper: helper).hash(job) else {
+            Issue.record("it was taken")
+            return
+        }
+    }
+
     @Test("accepts a file if only its attributes changed")
     func attributes() throws {
         try write("a", content(1))

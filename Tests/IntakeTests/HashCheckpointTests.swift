@@ -77,17 +77,22 @@ struct HashCheckpointTests {
         #expect(files.isEmpty)
     }
 
-    @Test("of a hash by one thread are resumed by two")
+    @Test("of a hash by one thread are resumed by two, which store more of them")
     func otherThreads() throws {
         let whole = try content(try hash(hasher()))
         try interrupt()
+        let stop = HashPool.Stop()
+        // Two threads read two blocks at a time.
+        stop.set()
+        _ = try hash(hasher(stop: stop, helper: SerialThread(name: "helper")))
         let reports = Mutex<[UInt64]>([])
         let result = try hash(hasher(helper: SerialThread(name: "helper"))) { bytes in
             reports.withLock { $0.append(bytes) }
         }
         let found = try content(result)
         #expect(found == whole)
-        #expect(reports.withLock(\.first) == UInt64(BlockDigester.blockSize))
+        #expect(reports.withLock(\.first) == 3 * UInt64(BlockDigester.blockSize))
+        #expect(files.isEmpty)
     }
 
     @Test("are ignored if truncated, damaged, or made for another ledger or state of the file")

@@ -63,10 +63,12 @@ extension PathBook {
         return old.isSameFile(as: identity) || (ownership.isParked(known.account) && old.isSameInode(as: identity))
     }
 
-    /// Whether to hash the file. Returns false if the file is leaving the outbox or the user cancelled it.
+    /// Whether to hash the file. Returns false if the file is leaving the outbox, has left it, or the user cancelled it.
     private mutating func mayTake(_ path: RelativePath, _ identity: FileIdentity) -> Bool {
         if retirement.isHeld(path) { return false }
         guard drops[path] == nil, var record = record(of: path) else { return true }
+        // The watch may have found the file before the agent moved or deleted it.
+        if !record.hasFile, facts.look(at: path) == .nothing { return false }
         if retirement.isStuck(path) {
             if record.identity == identity { return false }
             retirement.forgetStuck(path)

@@ -350,6 +350,8 @@ struct PathStage {
             switch action {
             case .upload(let event): apply(posts.held(event) { record($0) })
             case .park(let record, let account): parked[record.path] = account
+            case .retirement(_, .commit(let writes)), .retirement(_, .store(let writes)):
+                for write in writes { apply(write) }
             default: break
             }
         }

@@ -322,6 +322,14 @@ struct RetiringPathTests {
         return stage
     }
 
+    /// What hashing the held file finds.
+    private func finding(_ stage: PathStage) throws -> HashFinding {
+        let identity = try #require(stage.files[path]?.identity)
+        let content = DropContent(
+            key: PathStage.key(1), seal: ContentSeal(size: UInt64(FragmentPlan.sectionSize), digest: 1))
+        return .content(identity, MediaType(kind: .image, mime: "image/jpeg"), content, digests: [1])
+    }
+
     @Test("a name that the agent itself removed does not count as removed")
     func removal() {
         var stage = stage()
@@ -332,6 +340,23 @@ struct RetiringPathTests {
         stage.tick()
         #expect(stage.ledger[path]?.state == .done)
         #expect(stage.book.isRetiring(path))
+    }
+
+    @Test("a file that was deleted is not taken for a new one by a report from before")
+    func lateReport() throws {
+        var stage = stage()
+        let identity = try #require(stage.files[path]?.identity)
+        let finding = try finding(stage)
+        stage.handle(.retirement(path, .taken))
+        stage.remove(path)
+        stage.tellNext()
+        for event in [RetirementEvent.checked(finding), .durable, .left] { stage.handle(.retirement(path, event)) }
+        #expect(stage.ledger[path]?.disposal == .deleted)
+
+        stage.handle(.ready(path, identity, objection: nil))
+
+        #expect(stage.hashes.isEmpty)
+        #expect(stage.book.drops[path] == nil)
     }
 
     @Test("a held file is not hashed as a new one")
@@ -362,11 +387,7 @@ struct RetiringPathTests {
     func confirmation() throws {
         var stage = stage()
         stage.handle(.retirement(path, .taken))
-        let identity = try #require(stage.files[path]?.identity)
-        let content = DropContent(
-            key: PathStage.key(1), seal: ContentSeal(size: UInt64(FragmentPlan.sectionSize), digest: 1))
-        let finding = HashFinding.content(
-            identity, MediaType(kind: .image, mime: "image/jpeg"), content, digests: [1])
+        let finding = try finding(stage)
         var unconfirmed = stage
         unconfirmed.confirmations = [:]
         unconfirmed.handle(.retirement(path, .checked(finding)))

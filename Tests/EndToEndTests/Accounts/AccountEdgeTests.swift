@@ -37,18 +37,18 @@ struct AccountEdgeTests {
         let agent = home.agent
         try await agent.start()
         try await agent.login("anna")
-        let first = try agent.drop("anna-1.mp4", .mp4, size: 2000)
-        try await agent.reached("anna-1.mp4", .done)
+        let first = try agent.drop("anna-1.jpg", .jpeg, size: 2000)
+        try await agent.reached("anna-1.jpg", .done)
         #expect(try await agent.stop() == .exited(0))
-        let old = try agent.drop("anna.mp4", .mp4, size: 4000)
+        let old = try agent.drop("anna.jpg", .jpeg, size: 4000)
         try await agent.logout()
-        let free = try agent.drop("ben.mp4", .mp4, size: 3000)
+        let free = try agent.drop("ben.jpg", .jpeg, size: 3000)
         try await agent.login("ben")
         try await agent.start()
-        try await agent.reached("ben.mp4", .done)
-        try await agent.parked("anna.mp4", as: "anna")
+        try await agent.reached("ben.jpg", .done)
+        try await agent.parked("anna.jpg", as: "anna")
         try await agent.login("anna")
-        try await agent.reached("anna.mp4", .done)
+        try await agent.reached("anna.jpg", .done)
         home.expectFinished(["anna": [first, old], "ben": [free]])
     }
 
@@ -80,15 +80,15 @@ struct AccountEdgeTests {
         try await agent.login("anna")
         var keys: [String] = []
         for turn in 1...3 {
-            keys.append(try agent.drop("anna-\(turn).mp4", .mp4, size: 32 * 524_288))
+            keys.append(try agent.drop("anna-\(turn).jpg", .jpeg, size: 32 * 524_288))
             try await home.hasSent(turn, of: keys[keys.count - 1], from: "anna")
             try await agent.logout()
-            for name in (1...turn).map({ "anna-\($0).mp4" }) {
+            for name in (1...turn).map({ "anna-\($0).jpg" }) {
                 try await agent.reached(name, .signedOut, .done) { $0.state == .done || $0.error?.code == "signed_out" }
             }
             try await agent.login("anna")
         }
-        for name in (1...3).map({ "anna-\($0).mp4" }) { try await agent.reached(name, .done) }
+        for name in (1...3).map({ "anna-\($0).jpg" }) { try await agent.reached(name, .done) }
         home.expectNothingByNobody()
         home.expectFinished(["anna": keys])
     }
@@ -98,14 +98,14 @@ struct AccountEdgeTests {
         let home = try Household()
         let agent = home.agent
         try await agent.login("anna")
-        let old = try agent.drop("anna.mp4", .mp4, size: 4000)
+        let old = try agent.drop("anna.jpg", .jpeg, size: 4000)
         try await agent.login("ben")
-        let new = try agent.drop("ben.mp4", .mp4, size: 3000)
+        let new = try agent.drop("ben.jpg", .jpeg, size: 3000)
         try await agent.start()
-        try await agent.reached("ben.mp4", .done)
-        try await agent.parked("anna.mp4", as: "anna")
+        try await agent.reached("ben.jpg", .done)
+        try await agent.parked("anna.jpg", as: "anna")
         try await agent.login("anna")
-        try await agent.reached("anna.mp4", .done)
+        try await agent.reached("anna.jpg", .done)
         home.expectDisjoint()
         home.expectFinished(["anna": [old], "ben": [new]])
     }

@@ -82,8 +82,8 @@ struct AccountTests {
         let agent = home.agent
         try await agent.start()
         try await agent.login("anna")
-        let names = (0..<3).map { "anna-\($0).mp4" }
-        let keys = try names.map { try agent.drop($0, .mp4, size: 12 * 524_288) }
+        let names = (0..<3).map { "anna-\($0).jpg" }
+        let keys = try names.map { try agent.drop($0, .jpeg, size: 12 * 524_288) }
         for key in keys { try await home.hasSent(2, of: key, from: "anna") }
 
         let login = try Program(
@@ -117,7 +117,7 @@ struct AccountTests {
                 Files.read(Array("\(agent.state)/user".utf8)) == Array("ben\n".utf8)
             }
         case .said: try await agent.hasSaid("a new token is stored", "ben")
-        case .begunAnew: try await agent.parked("anna-0.mp4", as: "anna")
+        case .begunAnew: try await agent.parked("anna-0.jpg", as: "anna")
         }
     }
 

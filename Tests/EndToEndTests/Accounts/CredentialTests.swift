@@ -62,16 +62,16 @@ struct CredentialTests {
             uploadDelay: .milliseconds(40), token: "one", faults: FaultServer.keepsAssembling)
         let agent = try agent(for: server, token: "one", ["upload.fragments_in_flight": 2])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 30 * 524_288)
+        let key = try agent.drop("a.jpg", .jpeg, size: 30 * 524_288)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 6 }
 
         server.require(token: "two")
-        let out = try await agent.reached("a.mp4", .signedOut)
+        let out = try await agent.reached("a.jpg", .signedOut)
         #expect((out.fragments?.finished ?? 0) > 0)
         server.letFinish()
         try write("two", for: agent)
 
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(server.store.repeated == 0)
     }

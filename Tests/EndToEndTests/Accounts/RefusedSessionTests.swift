@@ -14,8 +14,8 @@ struct RefusedSessionTests {
         server.hold(after: 2)
         try await agent.start()
         try await agent.login("anna")
-        let names = (0..<4).map { "anna-\($0).mp4" }
-        var keys = try names.map { try agent.drop($0, .mp4, size: 12 * 524_288) }
+        let names = (0..<4).map { "anna-\($0).jpg" }
+        var keys = try names.map { try agent.drop($0, .jpeg, size: 12 * 524_288) }
         for key in keys { try await home.hasSent(2, of: key, from: "anna") }
 
         server.require(tokens: ["new": "anna"])
@@ -27,8 +27,8 @@ struct RefusedSessionTests {
             kept.append(sidecar.fragments?.finished ?? 0)
         }
         #expect(kept.allSatisfy { $0 >= 1 })
-        keys.append(try agent.drop("anna-late.mp4", .mp4, size: 3000))
-        try await agent.reached("anna-late.mp4", .signedOut)
+        keys.append(try agent.drop("anna-late.jpg", .jpeg, size: 3000))
+        try await agent.reached("anna-late.jpg", .signedOut)
         try await expectProbes(server, agent)
         #expect(agent.said(Self.said).count == 1)
 
@@ -46,7 +46,7 @@ struct RefusedSessionTests {
         let file = agent.directory.path("new-token")
         try Files.write(Array("new\n".utf8), to: file)
         #expect(try await agent.command("login", "--user", "anna", "--token-file", file).code == 0)
-        for name in names + ["anna-late.mp4"] { try await agent.reached(name, .done) }
+        for name in names + ["anna-late.jpg"] { try await agent.reached(name, .done) }
         // Each request of the old session ended before the new session began.
         #expect(Set(server.records[count...].map(\.token)).isSubset(of: ["for-anna", "new"]))
         home.expectFinished(["anna": keys])
@@ -101,24 +101,24 @@ struct SocketSessionTests {
         try await agent.start()
         #expect(signIn("anna", agent) == 200)
         try await answering(agent)
-        let old = try agent.drop("anna.mp4", .mp4, size: 16 * 524_288)
+        let old = try agent.drop("anna.jpg", .jpeg, size: 16 * 524_288)
         try await home.hasSent(2, of: old, from: "anna")
 
         #expect(ask("DELETE", agent) == 200)
-        try await agent.keptSignedOut("anna.mp4")
+        try await agent.keptSignedOut("anna.jpg")
         home.server.letGo()
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/token"))
         #expect(ask("DELETE", agent) == 200)
         #expect(signIn("ben", agent) == 200)
         try await answering(agent)
-        try await agent.parked("anna.mp4", as: "anna")
-        let own = try agent.drop("ben.mp4", .mp4, size: 3000)
-        try await agent.reached("ben.mp4", .done)
+        try await agent.parked("anna.jpg", as: "anna")
+        let own = try agent.drop("ben.jpg", .jpeg, size: 3000)
+        try await agent.reached("ben.jpg", .done)
         #expect(ask("POST", agent, "{\"token\":\"two words\",\"user\":\"anna\"}") == 400)
-        try await agent.parked("anna.mp4", as: "anna")
+        try await agent.parked("anna.jpg", as: "anna")
 
         #expect(signIn("anna", agent) == 200)
-        try await agent.reached("anna.mp4", .done)
+        try await agent.reached("anna.jpg", .done)
         home.expectDisjoint()
         home.expectFinished(["anna": [old], "ben": [own]])
         #expect(home.server.store.repeated <= 2)

@@ -15,14 +15,14 @@ struct SignedOutTests {
         /// Waits until the file is kept because nobody is signed in, lets the server answer later requests, and returns
         /// the number of requests so far.
         func quiet() async throws -> Int {
-            try await agent.keptSignedOut("anna.mp4")
+            try await agent.keptSignedOut("anna.jpg")
             server.letGo()
             return server.records.count
         }
 
         /// Waits longer than a second, in which a signed-in agent would have tried.
         func expectNothingSent(since count: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
-            let wait = try await agent.command("wait", "--timeout", "1500ms", "anna.mp4")
+            let wait = try await agent.command("wait", "--timeout", "1500ms", "anna.jpg")
             #expect(wait.code == 75, "\(wait)", sourceLocation: sourceLocation)
             #expect(server.records.count == count, sourceLocation: sourceLocation)
         }
@@ -37,7 +37,7 @@ struct SignedOutTests {
             ["upload.fragments_in_flight": 1, "upload.retry_interval": "1s"].merging(settings) { $1 })
         try await agent.start()
         try await agent.login("anna")
-        let key = try agent.drop("anna.mp4", .mp4, size: 16 * 524_288)
+        let key = try agent.drop("anna.jpg", .jpeg, size: 16 * 524_288)
         try await Poll.until("fragments on their way", lastState: { agent.log }) {
             server.store.arrivals[key]?.count ?? 0 >= 3
         }
@@ -55,22 +55,22 @@ struct SignedOutTests {
         let agent = scene.agent
         try await agent.logout()
         let count = try await scene.quiet()
-        let late = try agent.drop("late.mp4", .mp4, size: 3000)
-        try await agent.keptSignedOut("late.mp4")
+        let late = try agent.drop("late.jpg", .jpeg, size: 3000)
+        try await agent.keptSignedOut("late.jpg")
         try await scene.expectNothingSent(since: count)
         #expect(agent.said("signed out").count == 1)
 
         #expect(try await agent.stop() == .exited(0))
         try await agent.start()
-        for name in ["anna.mp4", "late.mp4"] { try await agent.keptSignedOut(name) }
+        for name in ["anna.jpg", "late.jpg"] { try await agent.keptSignedOut(name) }
         try await agent.kill()
         try await agent.start()
-        for name in ["anna.mp4", "late.mp4"] { try await agent.keptSignedOut(name) }
-        #expect((try agent.sidecar("anna.mp4")?.fragments?.finished ?? 0) > 0)
+        for name in ["anna.jpg", "late.jpg"] { try await agent.keptSignedOut(name) }
+        #expect((try agent.sidecar("anna.jpg")?.fragments?.finished ?? 0) > 0)
         try await scene.expectNothingSent(since: count)
 
         try await agent.login("anna")
-        for name in ["anna.mp4", "late.mp4"] { try await agent.reached(name, .done) }
+        for name in ["anna.jpg", "late.jpg"] { try await agent.reached(name, .done) }
         expectWhole(scene, [late])
     }
 
@@ -82,13 +82,13 @@ struct SignedOutTests {
         try await agent.logout()
         scene.server.letGo()
         let count = scene.server.records.count
-        let found = try agent.drop("found.mp4", .mp4, size: 3000)
+        let found = try agent.drop("found.jpg", .jpeg, size: 3000)
         try await agent.start()
-        for name in ["anna.mp4", "found.mp4"] { try await agent.keptSignedOut(name) }
+        for name in ["anna.jpg", "found.jpg"] { try await agent.keptSignedOut(name) }
         try await scene.expectNothingSent(since: count)
         #expect(try await agent.problems().contains { $0.contains("outbox login") })
         try await agent.login("anna")
-        for name in ["anna.mp4", "found.mp4"] { try await agent.reached(name, .done) }
+        for name in ["anna.jpg", "found.jpg"] { try await agent.reached(name, .done) }
         expectWhole(scene, [found])
         #expect(try await agent.problems() == [])
     }
@@ -98,7 +98,7 @@ struct SignedOutTests {
         let scene = try await scene()
         let agent = scene.agent
         try await agent.logout()
-        let key = try agent.drop("post/picture.mp4", .mp4, size: 3000)
+        let key = try agent.drop("post/picture.jpg", .jpeg, size: 3000)
         try agent.drop("post/source.toml", Array("title = \"late\"\n".utf8))
         try await agent.post("post", is: "signed_out", code: "signed_out")
         let count = try await scene.quiet()
@@ -108,7 +108,7 @@ struct SignedOutTests {
         #expect(scene.server.records.count == count)
         try await agent.login("anna")
         try await agent.post("post", is: "done")
-        try await agent.reached("anna.mp4", .done)
+        try await agent.reached("anna.jpg", .done)
         expectWhole(scene, [key])
         #expect(scene.server.store.posts.posts.count == 1)
     }
@@ -119,7 +119,7 @@ struct SignedOutTests {
         try await scene.agent.logout()
         _ = try await scene.quiet()
         try Files.write(Array("for-anna\n".utf8), to: scene.agent.directory.path("token-file"))
-        try await scene.agent.reached("anna.mp4", .done)
+        try await scene.agent.reached("anna.jpg", .done)
         expectWhole(scene)
     }
 
@@ -130,17 +130,17 @@ struct SignedOutTests {
         let agent = home.agent
         try await agent.start()
         try await agent.login("anna")
-        let old = try agent.drop("anna.mp4", .mp4, size: 16 * 524_288)
+        let old = try agent.drop("anna.jpg", .jpeg, size: 16 * 524_288)
         try await home.hasSent(2, of: old, from: "anna")
         try await agent.logout()
         home.server.letGo()
-        let free = try agent.drop("ben.mp4", .mp4, size: 3000)
-        try await agent.keptSignedOut("ben.mp4")
+        let free = try agent.drop("ben.jpg", .jpeg, size: 3000)
+        try await agent.keptSignedOut("ben.jpg")
         try await agent.login("ben")
-        try await agent.reached("ben.mp4", .done)
-        try await agent.parked("anna.mp4", as: "anna")
+        try await agent.reached("ben.jpg", .done)
+        try await agent.parked("anna.jpg", as: "anna")
         try await agent.login("anna")
-        try await agent.reached("anna.mp4", .done)
+        try await agent.reached("anna.jpg", .done)
         home.expectDisjoint()
         home.expectFinished(["anna": [old], "ben": [free]])
         #expect(home.server.store.repeated <= 2)

@@ -22,16 +22,16 @@ struct TurnTests {
     private func drop(_ turn: Int, of part: inout Part, into agent: Agent) throws {
         let name = "\(part.user)-\(turn)"
         if turn < Self.users.count {
-            part.keys["\(part.post)/\(name)-post.mp4"] = try agent.drop(
-                "\(part.post)/\(name)-post.mp4", .mp4, size: 24 * 524_288)
+            part.keys["\(part.post)/\(name)-post.jpg"] = try agent.drop(
+                "\(part.post)/\(name)-post.jpg", .jpeg, size: 24 * 524_288)
             part.keys["\(part.post)/\(name)-cover.jpg"] = try agent.drop(
                 "\(part.post)/\(name)-cover.jpg", .jpeg, size: 5000)
             try agent.drop("\(part.post)/source.toml", Array("title = \"\(part.user)\"\n".utf8))
-            part.keys["\(name)-shared.mp4"] = try agent.drop(
-                "\(name)-shared.mp4", .mp4, size: 8 * 524_288, seed: Self.shared)
+            part.keys["\(name)-shared.jpg"] = try agent.drop(
+                "\(name)-shared.jpg", .jpeg, size: 8 * 524_288, seed: Self.shared)
         }
         for (kind, size) in [("small", 3000), ("middle", 1_200_000), ("large", 20 * 524_288)] {
-            part.keys["\(name)-\(kind).mp4"] = try agent.drop("\(name)-\(kind).mp4", .mp4, size: size)
+            part.keys["\(name)-\(kind).jpg"] = try agent.drop("\(name)-\(kind).jpg", .jpeg, size: size)
         }
     }
 
@@ -101,7 +101,7 @@ struct TurnTests {
     /// Waits until a few fragments of this turn have arrived.
     private func underWay(_ part: Part, _ turn: Int, _ home: Household) async throws {
         if turn < Self.users.count {
-            let key = try #require(part.keys["\(part.post)/\(part.user)-\(turn)-post.mp4"])
+            let key = try #require(part.keys["\(part.post)/\(part.user)-\(turn)-post.jpg"])
             return try await home.hasSent(3, of: key, from: part.user)
         }
         let arrived = { part.keys.values.reduce(0) { $0 + home.arrived($1, from: part.user).count } }

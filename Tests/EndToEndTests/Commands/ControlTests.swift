@@ -42,11 +42,11 @@ struct ControlTests {
     func pauseFile() async throws {
         let (server, agent) = try slow()
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 40 * Self.block)
+        let key = try agent.drop("a.jpg", .jpeg, size: 40 * Self.block)
         try await underWay(server, agent)
 
-        expect(try await agent.command("pause", "a.mp4"), 0)
-        try await agent.reached("a.mp4", .paused)
+        expect(try await agent.command("pause", "a.jpg"), 0)
+        try await agent.reached("a.jpg", .paused)
         try await quiet(server, agent)
         try await agent.kill()
         let sent = server.store.arrivals[key]
@@ -55,11 +55,11 @@ struct ControlTests {
         // A later file that is done shows that the agent had enough time.
         let witness = try agent.drop("witness.jpg", .jpeg, size: 2000)
         try await agent.reached("witness.jpg", .done)
-        try await agent.reached("a.mp4", .paused)
+        try await agent.reached("a.jpg", .paused)
         #expect(server.store.arrivals[key] == sent)
 
-        expect(try await agent.command("resume", "a.mp4"), 0)
-        try await agent.reached("a.mp4", .done)
+        expect(try await agent.command("resume", "a.jpg"), 0)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key, witness])
         #expect(server.store.repeated <= 1)
     }
@@ -88,15 +88,15 @@ struct ControlTests {
     func pauseOneOfTwo() async throws {
         let (server, agent) = try slow()
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 20 * Self.block, seed: 7)
-        try agent.drop("b.mp4", .mp4, size: 20 * Self.block, seed: 7)
+        let key = try agent.drop("a.jpg", .jpeg, size: 20 * Self.block, seed: 7)
+        try agent.drop("b.jpg", .jpeg, size: 20 * Self.block, seed: 7)
         try await underWay(server, agent)
-        try await agent.reached("b.mp4", .queued, .uploading, .verifying)
+        try await agent.reached("b.jpg", .queued, .uploading, .verifying)
 
-        expect(try await agent.command("pause", "b.mp4"), 0)
+        expect(try await agent.command("pause", "b.jpg"), 0)
         server.letFinish()
 
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
     }
 
@@ -104,17 +104,17 @@ struct ControlTests {
     func pauseKey() async throws {
         let (server, agent) = try slow()
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 40 * Self.block, seed: 7)
-        try agent.drop("b.mp4", .mp4, size: 40 * Self.block, seed: 7)
+        let key = try agent.drop("a.jpg", .jpeg, size: 40 * Self.block, seed: 7)
+        try agent.drop("b.jpg", .jpeg, size: 40 * Self.block, seed: 7)
         try await underWay(server, agent)
-        try await agent.reached("b.mp4", .queued, .uploading, .verifying)
+        try await agent.reached("b.jpg", .queued, .uploading, .verifying)
 
         expect(try await agent.command("pause", key), 0)
 
-        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .paused) }
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .paused) }
         server.letFinish()
         expect(try await agent.command("resume", key), 0)
-        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .done) }
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .done) }
         expectClean(server, finished: [key])
     }
 
@@ -139,22 +139,22 @@ struct ControlTests {
     func cancelFile() async throws {
         let (server, agent) = try slow()
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 40 * Self.block)
+        let key = try agent.drop("a.jpg", .jpeg, size: 40 * Self.block)
         try await underWay(server, agent)
 
-        expect(try await agent.command("cancel", "a.mp4"), 0)
-        try await agent.reached("a.mp4", .cancelled)
+        expect(try await agent.command("cancel", "a.jpg"), 0)
+        try await agent.reached("a.jpg", .cancelled)
         try await Poll.until("the delete", lastState: { agent.log }) { server.count(.delete) > 0 }
         try await agent.kill()
         try await agent.start()
-        expect(try await agent.command("wait", "a.mp4"), 1)
-        try await agent.reached("a.mp4", .cancelled)
+        expect(try await agent.command("wait", "a.jpg"), 1)
+        try await agent.reached("a.jpg", .cancelled)
         #expect(server.finished == [])
-        #expect(agent.exists("a.mp4"))
+        #expect(agent.exists("a.jpg"))
 
         server.letFinish()
-        expect(try await agent.command("retry", "a.mp4"), 0)
-        try await agent.returned("a.mp4", to: .done)
+        expect(try await agent.command("retry", "a.jpg"), 0)
+        try await agent.returned("a.jpg", to: .done)
         #expect(server.finished == [key])
     }
 
@@ -162,16 +162,16 @@ struct ControlTests {
     func cancelOneOfTwo() async throws {
         let (server, agent) = try slow()
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 20 * Self.block, seed: 7)
-        try agent.drop("b.mp4", .mp4, size: 20 * Self.block, seed: 7)
+        let key = try agent.drop("a.jpg", .jpeg, size: 20 * Self.block, seed: 7)
+        try agent.drop("b.jpg", .jpeg, size: 20 * Self.block, seed: 7)
         try await underWay(server, agent)
-        try await agent.reached("b.mp4", .queued, .uploading, .verifying)
+        try await agent.reached("b.jpg", .queued, .uploading, .verifying)
 
-        expect(try await agent.command("cancel", "a.mp4"), 0)
+        expect(try await agent.command("cancel", "a.jpg"), 0)
 
-        try await agent.reached("a.mp4", .cancelled)
+        try await agent.reached("a.jpg", .cancelled)
         server.letFinish()
-        try await agent.reached("b.mp4", .done)
+        try await agent.reached("b.jpg", .done)
         expectClean(server, finished: [key])
     }
 
@@ -233,21 +233,21 @@ struct ControlTests {
     func first() async throws {
         let (server, agent) = try slow()
         try await agent.start()
-        try agent.drop("0.mp4", .mp4, size: 30 * Self.block)
+        try agent.drop("0.jpg", .jpeg, size: 30 * Self.block)
         try await underWay(server, agent)
         // Otherwise the first file could finish before the others exist.
         expect(try await agent.command("pause", "--all"), 0)
-        for index in 1...5 { try agent.drop("\(index).mp4", .mp4, size: 3 * Self.block + index) }
-        for index in 1...5 { try await agent.reached("\(index).mp4", .paused) }
+        for index in 1...5 { try agent.drop("\(index).jpg", .jpeg, size: 3 * Self.block + index) }
+        for index in 1...5 { try await agent.reached("\(index).jpg", .paused) }
 
-        expect(try await agent.command("first", "5.mp4"), 0)
+        expect(try await agent.command("first", "5.jpg"), 0)
         server.letFinish()
         expect(try await agent.command("resume", "--all"), 0)
 
-        for index in 0...5 { try await agent.reached("\(index).mp4", .done) }
+        for index in 0...5 { try await agent.reached("\(index).jpg", .done) }
         let sent = server.records.filter { $0.endpoint == .upload }.flatMap(\.files).map(\.name)
-        let others = Array(sent.filter { $0 != "0.mp4" }.prefix(4))
-        #expect(others == Array(repeating: "5.mp4", count: 4), "\(sent)")
+        let others = Array(sent.filter { $0 != "0.jpg" }.prefix(4))
+        #expect(others == Array(repeating: "5.jpg", count: 4), "\(sent)")
     }
 
     // MARK: Output and exit status

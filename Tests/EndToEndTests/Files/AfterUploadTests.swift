@@ -246,7 +246,7 @@ struct AfterUploadTests {
     func changedMeanwhile(putsTimesBack: Bool) async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
-        let path = agent.path("a.mp4")
+        let path = agent.path("a.jpg")
         server.setFaults { endpoint, number in
             guard endpoint == .isFinish && number == 1 else { return nil }
             var status = stat()
@@ -256,40 +256,40 @@ struct AfterUploadTests {
             return nil
         }
         try await agent.start()
-        let old = try agent.drop("a.mp4", .mp4, size: 700_000)
+        let old = try agent.drop("a.jpg", .jpeg, size: 700_000)
 
-        let moved = try await agent.reached("Sent/a.mp4", .done)
+        let moved = try await agent.reached("Sent/a.jpg", .done)
 
-        let key = try Digest.md5(file: agent.path("Sent/a.mp4"))
+        let key = try Digest.md5(file: agent.path("Sent/a.jpg"))
         #expect(key != old)
         #expect(moved.key == key)
         expectClean(server, finished: [old, key])
-        #expect(files(of: agent) == ["Sent/a.mp4"])
+        #expect(files(of: agent) == ["Sent/a.jpg"])
     }
 
     @Test("a file open for writing stays until it is closed, and is then uploaded and moved")
     func openForWriting() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
-        let path = agent.path("a.mp4")
+        let path = agent.path("a.jpg")
         let writer = Writer()
         server.setFaults { endpoint, number in
             if endpoint == .isFinish && number == 1 { writer.open(path) }
             return nil
         }
         try await agent.start()
-        let old = try agent.drop("a.mp4", .mp4, size: 700_000)
+        let old = try agent.drop("a.jpg", .jpeg, size: 700_000)
         try await Poll.until("a confirmation", lastState: { agent.log }) { server.finished == [old] }
 
         // A later file that is moved shows that the agent had enough time.
         let witness = try agent.drop("witness.jpg", .jpeg, size: 2000)
         try await expectMoved(witness, to: "Sent/witness.jpg", in: agent)
-        try await Poll.until("the file to be in its place", lastState: { agent.log }) { agent.exists("a.mp4") }
-        #expect(!agent.exists("Sent/a.mp4"))
+        try await Poll.until("the file to be in its place", lastState: { agent.log }) { agent.exists("a.jpg") }
+        #expect(!agent.exists("Sent/a.jpg"))
 
         try #require(writer.writeAndClose(Array("changed".utf8), at: 300_000))
-        let moved = try await agent.reached("Sent/a.mp4", .done)
-        #expect(try Digest.md5(file: agent.path("Sent/a.mp4")) == moved.key)
+        let moved = try await agent.reached("Sent/a.jpg", .done)
+        #expect(try Digest.md5(file: agent.path("Sent/a.jpg")) == moved.key)
         #expect(moved.key != old)
         #expect(Set(server.finished) == [old, witness, moved.key])
         #expect(server.store.mixtures == [])

@@ -46,15 +46,15 @@ struct ChangeTests {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
         try await agent.start()
-        try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try agent.drop("a.jpg", .jpeg, size: size, seed: 1)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
-        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 2)
+        let key = try agent.drop("a.jpg", .jpeg, size: size, seed: 2)
 
         // The agent deletes the old content's upload on the server.
         try await hasDeleted(server, agent)
         server.letFinish()
-        try await agent.reached("a.mp4", .done, where: { $0.key == key })
+        try await agent.reached("a.jpg", .done, where: { $0.key == key })
         expectClean(server, finished: [key])
     }
 
@@ -63,8 +63,8 @@ struct ChangeTests {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
         try await agent.start()
-        let path = agent.path("a.mp4")
-        try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        let path = agent.path("a.jpg")
+        try agent.drop("a.jpg", .jpeg, size: size, seed: 1)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
         var status = stat()
@@ -76,7 +76,7 @@ struct ChangeTests {
 
         try await hasDeleted(server, agent)
         server.letFinish()
-        try await agent.reached("a.mp4", .done, where: { $0.key == key })
+        try await agent.reached("a.jpg", .done, where: { $0.key == key })
         expectClean(server, finished: [key])
     }
 
@@ -87,15 +87,15 @@ struct ChangeTests {
         // Create the directory before the agent starts: a rename into an unwatched directory shows only half.
         try Files.makeDirectory(agent.path("sub"))
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        let key = try agent.drop("a.jpg", .jpeg, size: size, seed: 1)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
-        try Files.rename(agent.path("a.mp4"), to: agent.path("sub/b.mp4"))
+        try Files.rename(agent.path("a.jpg"), to: agent.path("sub/b.jpg"))
 
-        try await agent.reached("sub/b.mp4", .queued, .uploading, .verifying)
+        try await agent.reached("sub/b.jpg", .queued, .uploading, .verifying)
         server.letFinish()
-        #expect(try await agent.reached("sub/b.mp4", .done).path == "sub/b.mp4")
-        try await Poll.until("the old sidecar to go") { try agent.sidecar("a.mp4") == nil }
+        #expect(try await agent.reached("sub/b.jpg", .done).path == "sub/b.jpg")
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("a.jpg") == nil }
         expectClean(server, finished: [key])
         #expect(server.store.repeated <= 1, "no more than what was in flight is sent again")
     }
@@ -105,13 +105,13 @@ struct ChangeTests {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        let key = try agent.drop("a.jpg", .jpeg, size: size, seed: 1)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
-        #expect(chmod(agent.path("a.mp4"), 0o600) == 0)
+        #expect(chmod(agent.path("a.jpg"), 0o600) == 0)
         server.letFinish()
 
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(server.store.repeated <= 1)
     }
@@ -121,12 +121,12 @@ struct ChangeTests {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
         try await agent.start()
-        try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        try agent.drop("a.jpg", .jpeg, size: size, seed: 1)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
-        agent.remove("a.mp4")
+        agent.remove("a.jpg")
 
-        try await agent.reached("a.mp4", .cancelled)
+        try await agent.reached("a.jpg", .cancelled)
         try await hasDeleted(server, agent)
         #expect(server.finished == [])
     }
@@ -136,15 +136,15 @@ struct ChangeTests {
         let server = try slowServer()
         let agent = try Agent(remote: server.url, oneByOne)
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: size, seed: 1)
+        let key = try agent.drop("a.jpg", .jpeg, size: size, seed: 1)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
-        let aside = agent.directory.path("aside.mp4")
-        try Files.rename(agent.path("a.mp4"), to: aside)
-        try Files.rename(aside, to: agent.path("a.mp4"))
+        let aside = agent.directory.path("aside.jpg")
+        try Files.rename(agent.path("a.jpg"), to: aside)
+        try Files.rename(aside, to: agent.path("a.jpg"))
         server.letFinish()
 
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(server.store.deleted.isEmpty)
     }

@@ -76,17 +76,17 @@ struct DuplicateTests {
         let server = try FaultServer(uploadDelay: .milliseconds(100), faults: FaultServer.keepsAssembling)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
-        let key = try agent.drop("one.mp4", .mp4, size: 40 * 524_288, seed: 5)
-        try agent.drop("two.mp4", .mp4, size: 40 * 524_288, seed: 5)
+        let key = try agent.drop("one.jpg", .jpeg, size: 40 * 524_288, seed: 5)
+        try agent.drop("two.jpg", .jpeg, size: 40 * 524_288, seed: 5)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 1 }
         // From now on, the second path waits for the upload as well.
-        try await agent.reached("two.mp4", .queued, .uploading, .verifying)
+        try await agent.reached("two.jpg", .queued, .uploading, .verifying)
 
-        agent.remove("one.mp4")
+        agent.remove("one.jpg")
 
-        try await agent.reached("one.mp4", .cancelled)
+        try await agent.reached("one.jpg", .cancelled)
         server.letFinish()
-        try await agent.reached("two.mp4", .done)
+        try await agent.reached("two.jpg", .done)
         expectClean(server, finished: [key])
         #expect(server.count(.delete) == 0)
     }

@@ -179,7 +179,7 @@ struct RenameTests {
             settings.merging(["upload.fragments_in_flight": 1, "upload.files_in_flight": 1]) { $1 })
         try Files.makeDirectory(agent.path("trip"))
         try await agent.start()
-        var keys = [try agent.drop("trip/large.mp4", .mp4, size: 40 * 524_288)]
+        var keys = [try agent.drop("trip/large.jpg", .jpeg, size: 40 * 524_288)]
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
         keys.append(try agent.drop("trip/small.jpg", .jpeg, size: 2000))
         try await agent.reached("trip/small.jpg", .queued)
@@ -208,7 +208,7 @@ struct RenameTests {
 
         try Files.rename(agent.path("trip"), to: agent.path("journey"))
 
-        try await expectKept(server, agent, keys, large: "journey/large.mp4", small: "journey/small.jpg")
+        try await expectKept(server, agent, keys, large: "journey/large.jpg", small: "journey/small.jpg")
         #expect(!agent.exists("trip"))
     }
 
@@ -219,7 +219,7 @@ struct RenameTests {
         try Files.makeDirectory(agent.path("2026/11"))
         try Files.rename(agent.path("trip"), to: agent.path("2026/11/trip"))
 
-        try await expectKept(server, agent, keys, large: "2026/11/trip/large.mp4", small: "2026/11/trip/small.jpg")
+        try await expectKept(server, agent, keys, large: "2026/11/trip/large.jpg", small: "2026/11/trip/small.jpg")
         #expect(!agent.exists("trip"))
     }
 
@@ -228,10 +228,10 @@ struct RenameTests {
         let (server, agent, keys) = try await start()
 
         try Files.makeDirectory(agent.path("new/one"))
-        try Files.rename(agent.path("trip/large.mp4"), to: agent.path("new/one/large.mp4"))
+        try Files.rename(agent.path("trip/large.jpg"), to: agent.path("new/one/large.jpg"))
 
-        try await expectKept(server, agent, keys, large: "new/one/large.mp4", small: "trip/small.jpg")
-        try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/large.mp4") == nil }
+        try await expectKept(server, agent, keys, large: "new/one/large.jpg", small: "trip/small.jpg")
+        try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/large.jpg") == nil }
     }
 
     @Test("a directory that leaves the outbox and returns within 2 s under another name keeps every upload in it")
@@ -242,7 +242,7 @@ struct RenameTests {
         try Files.rename(agent.path("trip"), to: aside)
         try Files.rename(aside, to: agent.path("journey"))
 
-        try await expectKept(server, agent, keys, large: "journey/large.mp4", small: "journey/small.jpg")
+        try await expectKept(server, agent, keys, large: "journey/large.jpg", small: "journey/small.jpg")
     }
 
     @Test(
@@ -250,11 +250,11 @@ struct RenameTests {
     )
     func fileOutAndBack() async throws {
         let (server, agent, keys) = try await start(["intake.rescan": "1s"])
-        let aside = agent.directory.path("aside.mp4")
+        let aside = agent.directory.path("aside.jpg")
 
         for round in 1...3 {
-            try Files.rename(agent.path("trip/large.mp4"), to: aside)
-            try Files.rename(aside, to: agent.path("trip/large.mp4"))
+            try Files.rename(agent.path("trip/large.jpg"), to: aside)
+            try Files.rename(aside, to: agent.path("trip/large.jpg"))
             let held = 3 + 5 * round
             server.hold(after: held)
             try await Poll.until("more fragments", lastState: { agent.log }) { server.count(.upload) > held }
@@ -265,21 +265,21 @@ struct RenameTests {
             (agent.metric("outbox_scans_total") ?? 0) >= scans + 2
         }
 
-        try await expectKept(server, agent, keys, large: "trip/large.mp4", small: "trip/small.jpg")
+        try await expectKept(server, agent, keys, large: "trip/large.jpg", small: "trip/small.jpg")
     }
 
     @Test("a file that leaves the outbox is cancelled after 2 s, and is uploaded anew if it returns later")
     func backTooLate() async throws {
         let (server, agent, keys) = try await start()
-        let aside = agent.directory.path("aside.mp4")
+        let aside = agent.directory.path("aside.jpg")
 
-        try Files.rename(agent.path("trip/large.mp4"), to: aside)
-        try await agent.reached("trip/large.mp4", .cancelled)
+        try Files.rename(agent.path("trip/large.jpg"), to: aside)
+        try await agent.reached("trip/large.jpg", .cancelled)
         server.letGo()
-        try Files.rename(aside, to: agent.path("trip/large.mp4"))
+        try Files.rename(aside, to: agent.path("trip/large.jpg"))
 
         try await Poll.until("it to be done", lastState: { agent.log }) {
-            try agent.sidecar("trip/large.mp4")?.state == .done
+            try agent.sidecar("trip/large.jpg")?.state == .done
         }
         try await agent.reached("trip/small.jpg", .done)
         expectClean(server, finished: keys)
@@ -290,10 +290,10 @@ struct RenameTests {
     func ontoAnother() async throws {
         let (server, agent, keys) = try await start()
 
-        try Files.rename(agent.path("trip/small.jpg"), to: agent.path("trip/large.mp4"))
+        try Files.rename(agent.path("trip/small.jpg"), to: agent.path("trip/large.jpg"))
 
         try await Poll.until("it to be done", lastState: { agent.log }) {
-            let sidecar = try agent.sidecar("trip/large.mp4")
+            let sidecar = try agent.sidecar("trip/large.jpg")
             return sidecar?.state == .done && sidecar?.key == keys[1]
         }
         try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/small.jpg") == nil }
@@ -305,11 +305,11 @@ struct RenameTests {
     func exchanged() async throws {
         let (server, agent, keys) = try await start()
 
-        try Files.rename(agent.path("trip/large.mp4"), to: agent.path("trip/third.mp4"))
-        try Files.rename(agent.path("trip/small.jpg"), to: agent.path("trip/large.mp4"))
-        try Files.rename(agent.path("trip/third.mp4"), to: agent.path("trip/small.jpg"))
+        try Files.rename(agent.path("trip/large.jpg"), to: agent.path("trip/third.jpg"))
+        try Files.rename(agent.path("trip/small.jpg"), to: agent.path("trip/large.jpg"))
+        try Files.rename(agent.path("trip/third.jpg"), to: agent.path("trip/small.jpg"))
 
-        try await expectKept(server, agent, keys, large: "trip/small.jpg", small: "trip/large.mp4")
-        try await Poll.until("the third sidecar to go") { try agent.sidecar("trip/third.mp4") == nil }
+        try await expectKept(server, agent, keys, large: "trip/small.jpg", small: "trip/large.jpg")
+        try await Poll.until("the third sidecar to go") { try agent.sidecar("trip/third.jpg") == nil }
     }
 }

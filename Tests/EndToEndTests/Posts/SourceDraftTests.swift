@@ -91,25 +91,25 @@ struct SourceDraftTests {
         server.hold(after: 3)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
-        let large = try agent.drop("sea/a.mp4", .mp4, size: 30 * Self.block)
+        let large = try agent.drop("sea/a.jpg", .jpeg, size: 30 * Self.block)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
         try agent.describe("sea", "title = \"Sea\"\ndraft = true\n")
         let small = try agent.drop("sea/b.jpg", .jpeg, size: 2000)
         try await agent.reached(source: "sea", .draft) {
-            $0.names == ["a.mp4", "b.jpg"] && $0.file("b.jpg")?.key != nil
+            $0.names == ["a.jpg", "b.jpg"] && $0.file("b.jpg")?.key != nil
         }
         let held = try #require(server.store.arrivals[large]?.count)
         server.letGo()
-        // While this file uploads, fragments of a.mp4 would arrive if a.mp4 were not stopped.
+        // While this file uploads, fragments of a.jpg would arrive if a.jpg were not stopped.
         let witness = try agent.drop("witness.jpg", .jpeg, size: 2 * Self.block)
         try await agent.reached("witness.jpg", .done)
         let sent = try #require(server.store.arrivals[large]?.count)
         #expect(sent <= held + 1)
         try await agent.kill()
         try await agent.start()
-        let still = try await agent.reached(source: "sea", .draft) { $0.names == ["a.mp4", "b.jpg"] }
-        #expect((still.file("a.mp4")?.progress ?? 0) > 0)
+        let still = try await agent.reached(source: "sea", .draft) { $0.names == ["a.jpg", "b.jpg"] }
+        #expect((still.file("a.jpg")?.progress ?? 0) > 0)
         let again = try agent.drop("again.jpg", .jpeg, size: 2002)
         try await agent.reached("again.jpg", .done)
         #expect(server.store.arrivals[large]?.count == sent)
@@ -131,7 +131,7 @@ struct SourceDraftTests {
         try await agent.start()
         let done = try agent.drop("sea/a.jpg", .jpeg, size: 2000)
         try await agent.reached("sea/a.jpg", .done)
-        let large = try agent.drop("sea/b.mp4", .mp4, size: 30 * Self.block)
+        let large = try agent.drop("sea/b.jpg", .jpeg, size: 30 * Self.block)
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
 
         let new = try agent.drop("sea/c.jpg", .jpeg, size: 2001)
@@ -152,8 +152,8 @@ struct SourceDraftTests {
         server.hold(after: 3)
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
-        let large: [UInt8] = .mp4(30 * Self.block)
-        try agent.writeSource("sea", "title = \"Sea\"\n", ["a.mp4": large])
+        let large: [UInt8] = .jpeg(30 * Self.block)
+        try agent.writeSource("sea", "title = \"Sea\"\n", ["a.jpg": large])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
 
         try agent.describe("sea", "title = \"Sea\"\ndraft = true\n")

@@ -167,7 +167,7 @@ struct SourceFaultTests {
         var sources: [String: [String: [UInt8]]] = [:]
         for name in ["a", "b", "c"] {
             sources[name] = [
-                "0.mp4": .mp4(7 * 524_288, seed: trial.random.next()),
+                "0.jpg": .jpeg(7 * 524_288, seed: trial.random.next()),
                 "1.jpg": .jpeg(900_000, seed: trial.random.next()),
                 "in/2.jpg": .jpeg(3000, seed: trial.random.next()),
             ]

@@ -37,10 +37,10 @@ struct SourceStopTests {
     func pause(byCommand: Bool) async throws {
         let (server, agent) = try held()
         try await agent.start()
-        let (large, other): ([UInt8], [UInt8]) = (.mp4(30 * Self.block), .mp4(4 * Self.block))
+        let (large, other): ([UInt8], [UInt8]) = (.jpeg(30 * Self.block), .jpeg(4 * Self.block))
         let key = Digest.md5(large)
-        try agent.writeSource("sea", "", ["a.mp4": large])
-        try agent.writeSource("other", "", ["b.mp4": other])
+        try agent.writeSource("sea", "", ["a.jpg": large])
+        try agent.writeSource("other", "", ["b.jpg": other])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { fragments(server, of: key) > 2 }
         let id = try await agent.reached(source: "sea", .uploading).id
 
@@ -74,8 +74,8 @@ struct SourceStopTests {
     func cancel(byCommand: Bool) async throws {
         let (server, agent) = try held()
         try await agent.start()
-        let (large, small): ([UInt8], [UInt8]) = (.mp4(30 * Self.block), .jpeg(2000))
-        try agent.writeSource("sea", "", ["a.mp4": large, "b.jpg": small])
+        let (large, small): ([UInt8], [UInt8]) = (.jpeg(30 * Self.block), .jpeg(2000))
+        try agent.writeSource("sea", "", ["a.jpg": large, "b.jpg": small])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
         let id = try await agent.reached(source: "sea", .uploading).id
 
@@ -83,14 +83,14 @@ struct SourceStopTests {
         let cancelled = try await agent.reached(source: "sea", .cancelled)
         #expect(cancelled.error?.code == "cancelled")
         try await Poll.until("the deletes", lastState: { agent.log }) {
-            Set(server.deletions.joined()).isSuperset(of: ["a.mp4"])
+            Set(server.deletions.joined()).isSuperset(of: ["a.jpg"])
         }
         try await agent.kill()
         try await agent.start()
         #expect(try await agent.command("wait", "sea").code == 1)
         #expect(try agent.source("sea")?.state == .cancelled)
         #expect(server.store.posts.posts.isEmpty)
-        #expect(agent.exists("sea/a.mp4"))
+        #expect(agent.exists("sea/a.jpg"))
 
         server.letGo()
         if byCommand { try await command(agent, "retry", "sea") } else { #expect(try ask(agent, "retry", id) == nil) }
@@ -105,9 +105,9 @@ struct SourceStopTests {
     func first(byCommand: Bool) async throws {
         let (server, agent) = try held(["upload.files_in_flight": 1])
         try await agent.start()
-        try agent.writeSource("0", "", ["0.mp4": .mp4(60 * Self.block)])
+        try agent.writeSource("0", "", ["0.jpg": .jpeg(60 * Self.block)])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
-        for name in ["1", "2", "3"] { try agent.writeSource(name, "", ["\(name).mp4": .mp4(2 * Self.block)]) }
+        for name in ["1", "2", "3"] { try agent.writeSource(name, "", ["\(name).jpg": .jpeg(2 * Self.block)]) }
         for name in ["1", "2", "3"] { try await agent.reached(source: name, .queued) { $0.revision == 1 } }
 
         if byCommand {
@@ -119,16 +119,16 @@ struct SourceStopTests {
         server.letGo()
         for name in ["1", "2", "3"] { try await agent.reached(source: name, .done) }
         let sent = server.records.filter { $0.endpoint == .upload }.compactMap(\.files.first?.name)
-        #expect(sent.first { $0 != "0.mp4" } == "3.mp4", "\(sent)")
+        #expect(sent.first { $0 != "0.jpg" } == "3.jpg", "\(sent)")
     }
 
     @Test("removing the directory deletes on the server only contents that no other path needs")
     func removed() async throws {
         let (server, agent) = try held()
         try await agent.start()
-        let (own, shared): ([UInt8], [UInt8]) = (.mp4(40 * Self.block), .mp4(20 * Self.block))
-        try agent.writeSource("leaves", "", ["own.mp4": own, "shared.mp4": shared])
-        try agent.writeSource("stays", "", ["too.mp4": shared])
+        let (own, shared): ([UInt8], [UInt8]) = (.jpeg(40 * Self.block), .jpeg(20 * Self.block))
+        try agent.writeSource("leaves", "", ["own.jpg": own, "shared.jpg": shared])
+        try agent.writeSource("stays", "", ["too.jpg": shared])
         try await Poll.until("fragments on their way", lastState: { agent.log }) {
             fragments(server, of: Digest.md5(own)) > 4 && fragments(server, of: Digest.md5(shared)) > 4
         }
@@ -138,7 +138,7 @@ struct SourceStopTests {
         try await Poll.until("the delete", lastState: { agent.log }) { server.count(.delete) > 0 }
         server.letGo()
         try await agent.reached(source: "stays", .done)
-        #expect(server.deletions.joined().allSatisfy { $0 == "own.mp4" }, "\(server.deletions)")
+        #expect(server.deletions.joined().allSatisfy { $0 == "own.jpg" }, "\(server.deletions)")
         expectClean(server, finished: [Digest.md5(shared)])
         #expect(server.store.repeated == 0)
         #expect(server.store.posts.posts.values.map(\.payload.title) == ["stays"])
@@ -148,8 +148,8 @@ struct SourceStopTests {
     func moved() async throws {
         let (server, agent) = try held()
         try await agent.start()
-        let (large, small): ([UInt8], [UInt8]) = (.mp4(60 * Self.block), .jpeg(2000))
-        try agent.writeSource("sea", "title = \"Sea\"\n", ["a.mp4": large, "in/b.jpg": small])
+        let (large, small): ([UInt8], [UInt8]) = (.jpeg(60 * Self.block), .jpeg(2000))
+        try agent.writeSource("sea", "title = \"Sea\"\n", ["a.jpg": large, "in/b.jpg": small])
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 3 }
         let id = try await agent.reached(source: "sea", .uploading).id
 
@@ -164,7 +164,7 @@ struct SourceStopTests {
 
         let done = try await agent.reached(source: "2026/lake", .done) { $0.path == "2026/lake" }
         #expect(done.id == id)
-        #expect(done.files.map(\.path) == ["2026/lake/a.mp4", "2026/lake/in/b.jpg"])
+        #expect(done.files.map(\.path) == ["2026/lake/a.jpg", "2026/lake/in/b.jpg"])
         expectClean(server, finished: [Digest.md5(large), Digest.md5(small)])
         #expect(server.store.repeated <= 2)
         #expect(server.deletions == [])

@@ -36,8 +36,8 @@ struct CaptivePortalTests {
         })
         let agent = try Agent(remote: server.url)
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 20 * 524_288)
-        try await agent.reached("a.mp4", .done)
+        let key = try agent.drop("a.jpg", .jpeg, size: 20 * 524_288)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(server.store.repeated == 0)
     }

@@ -14,16 +14,16 @@ struct NetworkTests {
             ["upload.bandwidth_limit": "1MiB", "upload.stall_timeout": "4s", "upload.reply_timeout": "4s"])
         try await agent.start()
         // About 15 s at that pace.
-        let key = try agent.drop("a.mp4", .mp4, size: 16_000_000)
-        try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 4 })
+        let key = try agent.drop("a.jpg", .jpeg, size: 16_000_000)
+        try await agent.reached("a.jpg", .uploading, where: { ($0.fragments?.finished ?? 0) >= 4 })
 
         // A stopped process: the kernel still accepts connections and some bytes, but nobody answers.
         receiver.program?.kill(SIGSTOP)
-        let waiting = try await agent.reached("a.mp4", .waiting)
+        let waiting = try await agent.reached("a.jpg", .waiting)
         #expect(["stalled", "reply_timeout"].contains(waiting.error?.code), "\(String(describing: waiting.error))")
         receiver.program?.kill(SIGCONT)
 
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         #expect(try receiver.objects() == [key])
     }
 
@@ -43,9 +43,9 @@ struct NetworkTests {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": 60_000])
         try await agent.start()
-        try agent.drop("a.mp4", .mp4, size: 3_000_000)
+        try agent.drop("a.jpg", .jpeg, size: 3_000_000)
         let entry = try await Poll.value("bytes in flight and a speed", lastState: { agent.log }) {
-            let entry = try await agent.entry("a.mp4")
+            let entry = try await agent.entry("a.jpg")
             return (entry?["bytes_in_flight"] as? Int ?? 0) > 100_000 && entry?["speed"] is Int ? entry : nil
         }
         #expect(server.store.arrivals.isEmpty, "no fragment is through yet")
@@ -53,7 +53,7 @@ struct NetworkTests {
         #expect((entry["fragments"] as? [String: Int])?["finished"] == 0)
         #expect((1...200_000).contains(entry["speed"] as? Int ?? 0), "\(entry)")
         #expect((entry["eta"] as? Int ?? 0) > 5)
-        let status = try await agent.command("status", "a.mp4").standardOutput
+        let status = try await agent.command("status", "a.jpg").standardOutput
         #expect(status.contains("B/s") && !status.contains(" 0%"), "\(status)")
     }
 

@@ -11,8 +11,8 @@ struct ProxyTests {
         defer { proxy.stop() }
         let agent = try Agent(remote: "http://upload.invalid:8787", environment: ["http_proxy": proxy.url])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 3_000_000)
-        try await agent.reached("a.mp4", .done)
+        let key = try agent.drop("a.jpg", .jpeg, size: 3_000_000)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(proxy.heads.count >= 3)
     }
@@ -28,8 +28,8 @@ struct ProxyTests {
             remote: "https://upload.invalid", ["remote.ca_file": .string(front.authority)],
             environment: ["https_proxy": proxy.url, "OUTBOX_TOKEN": "sesame"])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 3_000_000)
-        try await agent.reached("a.mp4", .done)
+        let key = try agent.drop("a.jpg", .jpeg, size: 3_000_000)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(!proxy.heads.isEmpty)
         for head in proxy.heads {

@@ -60,15 +60,15 @@ struct ServerAwayTests {
         let agent = try Agent(remote: receiver.url, ["upload.bandwidth_limit": "1MiB"])
         try await agent.start()
         // About 15 s at that pace.
-        let key = try agent.drop("a.mp4", .mp4, size: 16_000_000)
-        let before = try await agent.reached("a.mp4", .uploading, where: { ($0.fragments?.finished ?? 0) >= 8 })
+        let key = try agent.drop("a.jpg", .jpeg, size: 16_000_000)
+        let before = try await agent.reached("a.jpg", .uploading, where: { ($0.fragments?.finished ?? 0) >= 8 })
 
         try await receiver.kill()
         try await receiver.start()
 
-        let next = try await agent.reached("a.mp4", .uploading, .verifying, .waiting, .done)
+        let next = try await agent.reached("a.jpg", .uploading, .verifying, .waiting, .done)
         #expect((next.fragments?.finished ?? 0) >= (before.fragments?.finished ?? 0), "no progress is lost")
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         #expect(try receiver.objects() == [key])
     }
 }

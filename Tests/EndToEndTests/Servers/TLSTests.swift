@@ -12,8 +12,8 @@ struct TLSTests {
             remote: "https://127.0.0.1:\(front.port)", ["remote.ca_file": .string(front.authority)],
             environment: ["OUTBOX_TOKEN": "sesame"])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 3_000_000)
-        try await agent.reached("a.mp4", .done)
+        let key = try agent.drop("a.jpg", .jpeg, size: 3_000_000)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
     }
 

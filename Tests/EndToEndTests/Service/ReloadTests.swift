@@ -25,12 +25,12 @@ struct ReloadTests {
         let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": "20KB"])
         try await agent.start()
         // Five minutes at that pace.
-        let key = try agent.drop("a.mp4", .mp4, size: 6_000_000)
-        try await agent.reached("a.mp4", .uploading)
+        let key = try agent.drop("a.jpg", .jpeg, size: 6_000_000)
+        try await agent.reached("a.jpg", .uploading)
 
         try reload(agent, ["upload.bandwidth_limit": "0"])
 
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(server.store.repeated == 0)
     }
@@ -40,19 +40,19 @@ struct ReloadTests {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .isFinish ? .assembling : nil })
         let agent = try Agent(remote: server.url, ["upload.files_in_flight": 1, "upload.bandwidth_limit": "20KB"])
         try await agent.start()
-        let keys = try ["a.mp4", "b.mp4"].map { try agent.drop($0, .mp4, size: 3_000_000) }
+        let keys = try ["a.jpg", "b.jpg"].map { try agent.drop($0, .jpeg, size: 3_000_000) }
         let both = [
-            try await agent.reached("a.mp4", .uploading, .queued),
-            try await agent.reached("b.mp4", .uploading, .queued),
+            try await agent.reached("a.jpg", .uploading, .queued),
+            try await agent.reached("b.jpg", .uploading, .queued),
         ]
         #expect(both.contains { $0.state == .queued })
 
         try reload(agent, ["upload.files_in_flight": 2])
-        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .uploading) }
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .uploading) }
 
         server.setFaults { _, _ in nil }
         try reload(agent, ["upload.bandwidth_limit": "0"])
-        for name in ["a.mp4", "b.mp4"] { try await agent.reached(name, .done) }
+        for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .done) }
         expectClean(server, finished: keys)
     }
 
@@ -171,17 +171,17 @@ struct TerminationTests {
         })
         let agent = try Agent(remote: server.url, ["upload.fragments_in_flight": 1])
         try await agent.start()
-        let key = try agent.drop("a.mp4", .mp4, size: 3 * 524_288)
+        let key = try agent.drop("a.jpg", .jpeg, size: 3 * 524_288)
         let hanging = request == .upload ? 2 : 1
         try await Poll.until("a request that hangs", lastState: { agent.log }) { server.count(request) >= hanging }
 
         // The contract's 5 s, and three times as much for a busy machine.
         #expect(try await agent.stop(timeout: .seconds(20)) == .exited(0))
 
-        #expect(try agent.sidecar("a.mp4")?.state.isFinal == false)
+        #expect(try agent.sidecar("a.jpg")?.state.isFinal == false)
         server.setFaults { _, _ in nil }
         try await agent.start()
-        try await agent.reached("a.mp4", .done)
+        try await agent.reached("a.jpg", .done)
         expectClean(server, finished: [key])
         #expect(server.store.repeated == 0, "what the server acknowledged is not sent again")
     }

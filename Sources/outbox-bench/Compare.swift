@@ -59,12 +59,12 @@ struct Compare: ParsableCommand {
         for shape in LinkShape.usual {
             report.attempt("P9", "uploads over \(shape.text)") { report in
                 let upload = LongLinkUpload(
-                    shape: shape, size: plan.linkFile, count: plan.linkFiles, pairs: min(pairs, 3))
+                    shape: shape, size: plan.linkFile, count: plan.linkFiles, pairs: pairs)
                 try upload.run(workplace).forEach { report.add($0) }
             }
         }
         report.attempt("P10", "up to \(plan.paths) paths") { report in
-            try Growth(sizes: P10.sizes(upTo: plan.paths), pairs: min(pairs, 3)).run(workplace) { report.add($0) }
+            try Growth(sizes: P10.sizes(upTo: plan.paths), pairs: pairs).run(workplace) { report.add($0) }
         }
         report.attempt("P11", "\(plan.pictures) avatars of 12 megapixels") { report in
             report.add(try AvatarDrawing(count: plan.pictures, pairs: pairs).run(workplace))

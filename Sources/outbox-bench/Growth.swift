@@ -191,7 +191,7 @@ struct P10: ParsableCommand {
         aliases: ["growth"])
 
     @OptionGroup var options: Options
-    @Option(help: "How many times further files are compared.") var pairs = 3
+    @Option(help: "How many times further files are compared.") var pairs = 5
     @Option(help: "The largest number of paths; the smaller ones are its tenths, and 1000.") var entries = 100_000
 
     /// Returns the numbers of paths to measure, the smallest first.

@@ -81,7 +81,7 @@ struct P9: ParsableCommand {
 
     @OptionGroup var options: Options
     @OptionGroup var link: LinkOptions
-    @Option(help: "How many times each contender runs.") var pairs = 3
+    @Option(help: "How many times each contender runs.") var pairs = 5
     @Option(help: "Size of the large file.") var size = ByteCount(256 << 20)
     @Option(help: "How many small files of 64 KiB.") var count = 1000
     @Option(help: "The protocol: filesection, s3 (needs rclone) or tus (needs resumable-upload).")

@@ -10,7 +10,7 @@ final class FilePieces: @unchecked Sendable {
     static let usualSize = 256 * 1024
     /// Bytes of a piece that is read ahead. With 1 MiB, the piece was often still in the cache of the other core when it was
     /// overwritten, and reading took twice as long.
-    private static let sizeAhead = 4 << 20
+    static let sizeAhead = 4 << 20
 
     /// The present piece; empty at the end of the file.
     private(set) var bytes = UnsafeRawBufferPointer(start: nil, count: 0)

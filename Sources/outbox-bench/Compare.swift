@@ -43,6 +43,7 @@ struct Compare: ParsableCommand {
             let many = ManyFiles(count: plan.files, size: ByteCount(64 << 10), pairs: pairs)
             let series = try many.run(workplace)
             report.add(many.time(series))
+            report.add(many.cpu(series))
             report.add(many.memory(series))
         }
         report.attempt("P4", "peak memory, a sparse file of \(plan.sparse)") { report in

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Measures many small files against rclone and u2c: time (P2) and memory (P4).
+/// Measures many small files against rclone and u2c: time and CPU (P2), and memory (P4).
 struct ManyFiles {
     let count: Int
     let size: ByteCount
@@ -24,6 +24,10 @@ struct ManyFiles {
 
     func time(_ series: Series) -> Finding {
         .ratio("P2", of: \.wall, in: series, bar: 0.33, what: "\(count) files of \(size)", show: Text.seconds)
+    }
+
+    func cpu(_ series: Series) -> Finding {
+        .ratio("P2", of: \.cpu, in: series, bar: 1, what: "CPU, \(count) files of \(size)", show: Text.seconds)
     }
 
     func memory(_ series: Series) -> Finding {
@@ -60,7 +64,7 @@ enum Rivals {
 
 struct P2: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Time for many small files, compared with rclone and u2c.")
+        abstract: "Time and CPU for many small files, compared with rclone and u2c.")
 
     @OptionGroup var options: Options
     @OptionGroup var repetition: PairOptions
@@ -69,6 +73,10 @@ struct P2: ParsableCommand {
 
     func run() throws {
         let measure = ManyFiles(count: count, size: size, pairs: repetition.pairs)
-        try Report.run(options) { $1.add(measure.time(try measure.run($0))) }
+        try Report.run(options) { workplace, report in
+            let series = try measure.run(workplace)
+            report.add(measure.time(series))
+            report.add(measure.cpu(series))
+        }
     }
 }

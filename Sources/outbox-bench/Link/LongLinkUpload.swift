@@ -81,7 +81,7 @@ struct P9: ParsableCommand {
 
     @OptionGroup var options: Options
     @OptionGroup var link: LinkOptions
-    @Option(help: "How many times each contender runs.") var pairs = 5
+    @OptionGroup var repetition: PairOptions
     @Option(help: "Size of the large file.") var size = ByteCount(256 << 20)
     @Option(help: "How many small files of 64 KiB.") var count = 1000
     @Option(help: "The protocol: filesection, s3 (needs rclone) or tus (needs resumable-upload).")
@@ -91,13 +91,13 @@ struct P9: ParsableCommand {
         try Report.run(options) { workplace, report in
             for shape in link.shapes {
                 let upload = LongLinkUpload(
-                    shape: shape, size: size, count: count, pairs: pairs, server: self.protocol.server)
+                    shape: shape, size: size, count: count, pairs: repetition.pairs, server: self.protocol.server)
                 try upload.run(workplace).forEach { report.add($0) }
             }
         }
     }
 
     func validate() throws {
-        guard pairs > 0, count > 0 else { throw ValidationError("--pairs and --count must be positive") }
+        guard count > 0 else { throw ValidationError("--count must be positive") }
     }
 }

@@ -157,6 +157,20 @@ package final class Agent {
         _ name: String, _ states: Sidecar.State..., timeout: Duration = .seconds(150),
         where condition: (Sidecar) -> Bool = { _ in true }
     ) async throws -> Sidecar {
+        try await reached(name, states, isLast: \.isFinal, timeout: timeout, where: condition)
+    }
+
+    /// Waits until the sidecar of `name` shows one of `states`, even if it still shows a final state that the file has
+    /// left.
+    @discardableResult
+    package func returned(_ name: String, to states: Sidecar.State...) async throws -> Sidecar {
+        try await reached(name, states, isLast: { _ in false }, timeout: .seconds(150), where: { _ in true })
+    }
+
+    private func reached(
+        _ name: String, _ states: [Sidecar.State], isLast: (Sidecar.State) -> Bool, timeout: Duration,
+        where condition: (Sidecar) -> Bool
+    ) async throws -> Sidecar {
         var last: Sidecar?
         return try await Poll.value(
             "\(name) to be \(states.map(\.rawValue).joined(separator: " or "))", timeout: timeout,
@@ -165,7 +179,7 @@ package final class Agent {
                 last = try sidecar(name)
                 guard let last else { return nil }
                 if states.contains(last.state) { return condition(last) ? last : nil }
-                if last.state.isFinal { throw Surprise("\(name) ended as \(last.brief)\n\(log)") }
+                if isLast(last.state) { throw Surprise("\(name) ended as \(last.brief)\n\(log)") }
                 return nil
             })
     }

@@ -348,13 +348,3 @@ struct ControlTests {
         #expect(first.isAnswering)
     }
 }
-
-extension Agent {
-    /// Waits for a state that follows a final one. For a moment, the sidecar still shows the final state.
-    @discardableResult
-    func returned(_ name: String, to state: Sidecar.State) async throws -> Sidecar {
-        try await Poll.value(
-            "\(name) to be \(state.rawValue)", lastState: { "\((try? sidecar(name))?.brief ?? "no sidecar")\n\(log)" },
-            look: { try sidecar(name).flatMap { $0.state == state ? $0 : nil } })
-    }
-}

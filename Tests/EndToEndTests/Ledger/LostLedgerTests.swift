@@ -73,9 +73,7 @@ struct LostLedgerTests {
         try await agent.start()
         #expect(try await agent.command("resume", "paused.jpg", "trip/paused.jpg").code == 0)
         #expect(try await agent.command("retry", "cancelled.jpg").code == 0)
-        for name in names {
-            try await Poll.until("\(name) to be done") { try agent.sidecar(name)?.state == .done }
-        }
+        for name in names { try await agent.returned(name, to: .done) }
     }
 
     @Test("lifts no cancellation and no pause of a post")

@@ -52,7 +52,8 @@ package struct Agent: Sendable {
         }.value
         let control = running.controlServer()
         let reload = ReloadService(
-            source: source, notifier: notifier, settings: settings, adopt: { running.adopt($0) }, logger: logger)
+            signals: await UnixSignalsSequence(trapping: .sighup), source: source, notifier: notifier,
+            settings: settings, adopt: { running.adopt($0) }, logger: logger)
         try control.prepare()
         logger.info(
             "outbox is watching",

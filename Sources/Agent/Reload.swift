@@ -46,6 +46,8 @@ final class SettingsInForce: Sendable {
 
 /// Adopts the live keys on SIGHUP: limits, log level, token.
 struct ReloadService: Service {
+    /// SIGHUP, which must be caught before the agent answers: a user may send it right after.
+    let signals: UnixSignalsSequence
     let source: ConfigurationSource
     let notifier: ServiceNotifier
     let settings: SettingsInForce
@@ -54,7 +56,7 @@ struct ReloadService: Service {
     let logger: Logger
 
     func run() async throws {
-        for await _ in await UnixSignalsSequence(trapping: .sighup).cancelOnGracefulShutdown() {
+        for await _ in signals.cancelOnGracefulShutdown() {
             await notifier.whileReloading { reload() }
         }
     }

@@ -36,7 +36,7 @@ struct SessionDesk {
 
     /// Time limits for an agent that executes itself again: in total, and without an open socket.
     private static let longestReturn = Duration.seconds(300)
-    private static let longestSilence = Duration.seconds(10)
+    private static let longestSilence = Duration.seconds(60)
 
     /// Waits until the agent serves an account.
     ///

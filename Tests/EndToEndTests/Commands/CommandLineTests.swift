@@ -122,15 +122,27 @@ struct CommandLineTests {
     func sharedOutbox() async throws {
         let first = try Agent(remote: Self.nowhere)
         try await first.start()
+        try await Poll.until("the first agent to claim the outbox", lastState: { first.log }) {
+            var status = stat()
+            #expect(stat(first.outbox, &status) == 0)
+            // man 7 unix: an abstract name begins with @ in this list.
+            return try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n").contains {
+                $0.contains("@outbox-agent/") && $0.hasSuffix(":\(status.st_ino)")
+            }
+        }
         let pid = try #require(first.program?.pid)
         let second = try Agent(remote: Self.nowhere, ["outbox": .string(first.outbox)])
         try await second.start()
 
         try await second.hasSaid("error", "another agent (pid \(pid)) works on the same outbox")
-        #expect(try await second.problems().contains { $0.contains("works on the same outbox") })
+        try await Poll.until("the problem") {
+            try await second.problems().contains { $0.contains("works on the same outbox") }
+        }
         try await first.stop()
         try await second.hasSaid("notice", "no other agent works on the outbox any more")
-        #expect(try await !second.problems().contains { $0.contains("works on the same outbox") })
+        try await Poll.until("no problem") {
+            try await !second.problems().contains { $0.contains("works on the same outbox") }
+        }
     }
 
     @Test("run logs its configuration file, and whether the server can be reached")

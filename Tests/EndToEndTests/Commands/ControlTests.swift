@@ -94,6 +94,7 @@ struct ControlTests {
         try await agent.reached("b.jpg", .queued, .uploading, .verifying)
 
         expect(try await agent.command("pause", "b.jpg"), 0)
+        try await agent.reached("b.jpg", .paused)
         server.letFinish()
 
         try await agent.reached("a.jpg", .done)

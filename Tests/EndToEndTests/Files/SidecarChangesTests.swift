@@ -190,7 +190,7 @@ struct RenameTests {
         _ server: FaultServer, _ agent: Agent, _ keys: [String], large: String, small: String
     ) async throws {
         // Only then does the agent know the new name.
-        try await agent.reached(large, .uploading) { $0.key == keys[0] }
+        try await agent.reached(large, .uploading) { $0.key == keys[0] && $0.path == large }
         server.letGo()
         for (name, key) in zip([large, small], keys) {
             let sidecar = try await agent.reached(name, .done)
@@ -259,11 +259,7 @@ struct RenameTests {
             server.hold(after: held)
             try await Poll.until("more fragments", lastState: { agent.log }) { server.count(.upload) > held }
         }
-        // The scan that runs now may have begun before the last change, the one after it has not.
-        let scans = agent.metric("outbox_scans_total") ?? 0
-        try await Poll.until("two full scans", lastState: { agent.log }) {
-            (agent.metric("outbox_scans_total") ?? 0) >= scans + 2
-        }
+        try await agent.hasScannedAnew()
 
         try await expectKept(server, agent, keys, large: "trip/large.jpg", small: "trip/small.jpg")
     }

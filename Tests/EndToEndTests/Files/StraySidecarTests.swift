@@ -30,12 +30,14 @@ struct StraySidecarTests {
 
     @Test("of a file removed while no agent ran say cancelled, and expire after the retention")
     func vanished() async throws {
-        try agent.configure(["sidecars.retention": "3s"])
         try await agent.start()
         try await leaveSettling("half.jpg")
         try await agent.start()
         try await agent.reached("half.jpg", .cancelled) { $0.error?.code == "removed" }
         #expect(try await agent.command("status").standardOutput.contains("half.jpg"))
+        try await agent.stop()
+        try agent.configure(["sidecars.retention": "1s"])
+        try await agent.start()
         try await Poll.until("the sidecar to go") { try agent.sidecar("half.jpg") == nil }
     }
 
@@ -76,6 +78,7 @@ struct StraySidecarTests {
 
         try await agent.start()
         try await Poll.until("the left-over to go") { !agent.exists(".outbox-0123abcd.tmp") }
+        try await agent.hasScannedAnew()
         for name in foreign.keys + [".outbox-0123abce.tmp", "copy.outbox.json", "a.jpg.outbox.json"] {
             #expect(agent.exists(name), "\(name)")
         }

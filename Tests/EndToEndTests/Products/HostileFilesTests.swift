@@ -77,7 +77,9 @@ struct HostileFilesTests {
             #expect(try await agent.reached(name, .done).product?.key != nil, "\(name)")
         }
         for name in ["bomb.png", "noise.jpg"] {
-            #expect(try await agent.reached(name, .failed).error?.code == "location_not_removed", "\(name)")
+            // On a busy machine, exiftool may reach its time limit with the bomb; the agent then tries again twice.
+            let sidecar = try await agent.reached(name, .failed, timeout: .seconds(400))
+            #expect(sidecar.error?.code == "location_not_removed", "\(name)")
         }
         for (name, code) in [
             ("list.mp4", "unsupported_type"), ("concat.mp4", "unsupported_type"), ("pipe.jpg", "not_regular_file"),
@@ -103,8 +105,8 @@ struct HostileFilesTests {
         try agent.drop("film.mkv", Array(first))
         try await agent.reached("film.mkv", .processing)
         try agent.drop("film.mkv", Array(second))
-        let sidecar = try await agent.reached("film.mkv", .done)
-        #expect(sidecar.key == Digest.md5(Array(second)))
+        let key = Digest.md5(Array(second))
+        let sidecar = try await agent.reached("film.mkv", .done) { $0.key == key }
         #expect(sidecar.product?.height == 144)
         #expect(try receiver.objects() == [sidecar.product?.key].compactMap { $0 })
         try await expectNothingLeft(by: agent)

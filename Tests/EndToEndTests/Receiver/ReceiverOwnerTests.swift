@@ -92,7 +92,9 @@ struct ReceiverOwnerTests {
         #expect(try await family.curl("/sign-out", ["-X", "POST"], browser: "anna").status == 303)
         #expect(try await !family.curl("/", browser: "anna").text.contains("beach.jpg"))
 
-        #expect(try await family.curl("/", browser: "ben").text.contains("garden.jpg"))
+        try await Poll.until("Ben's file to be on his page") {
+            try await family.curl("/", browser: "ben").text.contains("garden.jpg")
+        }
         try family.write("anna-token anna\n")
         try await Poll.until("the session to end with its token") {
             try await !family.curl("/", browser: "ben").text.contains("garden.jpg")

@@ -113,6 +113,11 @@ struct NetworkTests {
         }
         // A stopped process: the kernel accepts and acknowledges a request.
         say("kill -STOP \(receiver)")
+        try await Poll.until("the receiver to be stopped") {
+            // The third field (man 5 proc_pid_stat), after a name without spaces.
+            let fields = try String(contentsOfFile: "/proc/\(receiver)/stat", encoding: .utf8).split(separator: " ")
+            return fields.count > 2 && fields[2] == "T"
+        }
         try agent.drop("a.jpg", .jpeg, size: 20_000)
         try await Poll.until("a request that waits for its reply", lastState: { agent.log }) { try holdsRequest() }
         let asked = ContinuousClock.now
@@ -123,7 +128,7 @@ struct NetworkTests {
             FileManager.default.fileExists(atPath: directory.path("receiver-2"))
         }
         // The agent keeps waiting for a reply only if the request is recent.
-        try await Task.sleep(until: asked + .seconds(5))
+        try await Task.sleep(until: asked + .seconds(10))
         say("ip link set v0 up")
         let back = ContinuousClock.now
         try await agent.reached("a.jpg", .done)

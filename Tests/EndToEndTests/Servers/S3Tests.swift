@@ -62,7 +62,7 @@ struct S3Tests {
 
     @Test("forgets the parts of a cancelled upload")
     func cancel() async throws {
-        let server = try S3Server(delay: .milliseconds(200))
+        let server = try S3Server(delay: .seconds(3))
         let agent = try agent(server, ["upload.fragments_in_flight": 1])
         try await agent.start()
         try agent.drop("film.mp4", .mp4, size: 50_000_000)

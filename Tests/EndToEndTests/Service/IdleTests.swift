@@ -6,12 +6,13 @@ import Testing
 @Suite("An idle agent")
 struct IdleTests {
     /// How often each thread of a process gave up its processor (man 5 proc_pid_status, voluntary_ctxt_switches).
+    /// A thread that ends meanwhile is left out.
     private func sleeps(of process: Int32) throws -> [String: String] {
         var sleeps: [String: String] = [:]
         let directory = "/proc/\(process)/task"
         for thread in try FileManager.default.contentsOfDirectory(atPath: directory) {
-            let status = try String(contentsOfFile: "\(directory)/\(thread)/status", encoding: .utf8)
-            sleeps[thread] = status.split(separator: "\n").first { $0.hasPrefix("voluntary") }.map(String.init)
+            let status = try? String(contentsOfFile: "\(directory)/\(thread)/status", encoding: .utf8)
+            sleeps[thread] = status?.split(separator: "\n").first { $0.hasPrefix("voluntary") }.map(String.init)
         }
         return sleeps
     }

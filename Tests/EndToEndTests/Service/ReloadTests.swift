@@ -41,11 +41,10 @@ struct ReloadTests {
         let agent = try Agent(remote: server.url, ["upload.files_in_flight": 1, "upload.bandwidth_limit": "20KB"])
         try await agent.start()
         let keys = try ["a.jpg", "b.jpg"].map { try agent.drop($0, .jpeg, size: 3_000_000) }
-        let both = [
-            try await agent.reached("a.jpg", .uploading, .queued),
-            try await agent.reached("b.jpg", .uploading, .queued),
-        ]
-        #expect(both.contains { $0.state == .queued })
+        try await Poll.until("one file to be uploading, and the other queued", lastState: { agent.log }) {
+            let states = try ["a.jpg", "b.jpg"].compactMap { try agent.sidecar($0)?.state }
+            return Set(states) == [.uploading, .queued]
+        }
 
         try reload(agent, ["upload.files_in_flight": 2])
         for name in ["a.jpg", "b.jpg"] { try await agent.reached(name, .uploading) }

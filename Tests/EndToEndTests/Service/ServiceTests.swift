@@ -29,10 +29,7 @@ struct ServiceTests {
         #expect(listener.messages[reloading - 1].contains("MONOTONIC_USEC="))
         try await listener.wait(for: "READY=1", after: reloading)
 
-        let clock = ContinuousClock()
-        let asked = clock.now
         #expect(try await agent.stop() == .exited(0))
-        #expect(clock.now - asked < .seconds(20), "5 s, and thrice as much for a machine that does other work")
         try await listener.wait(for: "STOPPING=1")
     }
 

@@ -6,7 +6,7 @@ import Testing
 struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
     var isRecursive: Bool { true }
 
-    /// The number of slots of a test; a heavy test takes all slots.
+    /// The number of slots that a test takes.
     let count: Int
 
     func provideScope(
@@ -39,7 +39,7 @@ struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
             await withCheckedContinuation { waiting.append((count, $0)) }
         }
 
-        /// Runs heavy tests last: before each heavy test, all others must end, and slots stay empty meanwhile.
+        /// Runs the tests with the most slots last: slots stay empty until there are enough.
         func give(_ count: Int) {
             free += count
             while let fewest = waiting.map(\.count).min(), fewest <= free,
@@ -59,6 +59,8 @@ struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == AgentSlots {
     /// For tests that start an agent and little else.
     static var agents: Self { AgentSlots(count: 1) }
+    /// For tests that keep a core busy: little runs beside them.
+    static var busy: Self { AgentSlots(count: max(1, AgentSlots.total / 2)) }
     /// For tests that load the machine or measure time: nothing runs beside them.
     static var heavy: Self { AgentSlots(count: AgentSlots.total) }
 }

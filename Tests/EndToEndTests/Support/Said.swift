@@ -29,6 +29,15 @@ extension Agent {
         return lines.first { $0.hasPrefix(name + " ") }?.split(separator: " ").last.flatMap { Double($0) }
     }
 
+    /// Waits until a full scan that began after this call has ended, in an agent that scans every few seconds.
+    func hasScannedAnew() async throws {
+        // The next scan to end may have begun before.
+        let scans = metric("outbox_scans_total") ?? 0
+        try await Poll.until("two full scans", lastState: { log }) {
+            (metric("outbox_scans_total") ?? 0) >= scans + 2
+        }
+    }
+
     /// Returns the entry of a path in `outbox status --json`, or nil if the agent does not know the path.
     func entry(_ path: String) async throws -> [String: Any]? {
         try (await status()["files"] as? [[String: Any]])?.first { $0["path"] as? String == path }

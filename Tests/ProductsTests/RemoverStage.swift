@@ -9,11 +9,6 @@ extension MediaFiles {
     static let tools = VideoTools.find(in: ProcessInfo.processInfo.environment["PATH"])
 }
 
-extension LocationCase: CustomTestStringConvertible {
-    /// The file's name and the place of the position.
-    public var testDescription: String { description }
-}
-
 /// A remover with a directory of its own.
 struct RemoverStage {
     let directory: TemporaryDirectory

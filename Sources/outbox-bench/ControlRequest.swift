@@ -26,6 +26,15 @@ struct ControlRequest {
         return try JSONDecoder().decode(List.self, from: Data(body)).counts
     }
 
+    /// Returns the number of full scans that have ended.
+    func scans() throws -> Int {
+        let metric = "outbox_scans_total "
+        let lines = String(decoding: try get("/metrics") ?? [], as: UTF8.self).split(separator: "\n")
+        guard let count = lines.first(where: { $0.hasPrefix(metric) }).flatMap({ Int($0.dropFirst(metric.count)) })
+        else { throw Failure("the agent's metrics have no \(metric)") }
+        return count
+    }
+
     /// Returns the seconds until the whole answer is there.
     func seconds(_ target: String) throws -> Double {
         let start = ContinuousClock.now

@@ -56,20 +56,27 @@ struct Growth {
         _ agent: FilledAgent, with small: Int, _ workplace: Workplace
     ) throws -> (ratios: [Double], costs: String) {
         var costs: [(many: Double, few: Double)] = []
+        var withScan = 0
         for pair in 1...pairs {
+            let scans = try agent.installation.control.scans()
             let many = try agent.drop(Self.further)
+            let hasScanned = try agent.installation.control.scans() > scans
+            if hasScanned { withScan += 1 }
             let few = try workplace.withRoom("few") { room in
                 let few = try FilledAgent(agent.end, small, in: room, workplace)
                 defer { few.installation.stop() }
                 few.installation.rest()
                 return try few.drop(Self.further)
             }
-            note("  \(pair) of \(pairs)  \(Text.milliseconds(many.cpu)), \(Text.milliseconds(few.cpu))")
+            let scan = hasScanned ? ", with a full scan" : ""
+            note("  \(pair) of \(pairs)  \(Text.milliseconds(many.cpu))\(scan), \(Text.milliseconds(few.cpu))")
             costs.append((many.cpu, few.cpu))
         }
         func cost(_ seconds: [Double]) -> String { "\(Text.fixed(seconds.median * 1000 / Double(Self.further), 2)) ms" }
         return (
-            costs.map { $0.many / $0.few }, "a further file \(cost(costs.map(\.many))), else \(cost(costs.map(\.few)))"
+            costs.map { $0.many / $0.few },
+            "a further file \(cost(costs.map(\.many))), else \(cost(costs.map(\.few))); "
+                + "a full scan in \(withScan) of \(pairs) pairs"
         )
     }
 }

@@ -39,8 +39,8 @@ struct RunningAgent: Service {
     let logger: Logger
     /// Ends when the control interface answers, or can't any more.
     private let controlIsUp = AsyncStream.makeStream(of: Never.self)
-    /// Ends when the uploader has restored the ledger's content, or has failed to.
-    private let isRestored = AsyncStream.makeStream(of: Never.self)
+    /// Ready when the uploader has restored the ledger's content, or has failed to.
+    private let readiness = Readiness()
 
     init(
         _ configuration: Configuration, environment: [String: String], version: String, notifier: ServiceNotifier,
@@ -57,7 +57,7 @@ struct RunningAgent: Service {
         let outbox = PinnedDirectory(path: configuration.outbox)
         let end = AgentEnd()
         self.end = end
-        let troubles = TroubleReporter(logger: logger, end: end)
+        let troubles = TroubleReporter(logger: logger, end: end, readiness: readiness)
         ledgerCare = LedgerCare(state: configuration.state, logger: logger)
         ledger = try Self.openLedger(ledgerCare, configuration.state, troubles: troubles)
         transport = try Self.makeTransport(configuration, version: version)
@@ -111,7 +111,7 @@ struct RunningAgent: Service {
 
     func run() async throws {
         do {
-            defer { isRestored.continuation.finish() }
+            defer { readiness.setReady() }
             try await uploader.start(reconsider: { [watch] in watch.reconsider($0) })
         } catch {
             throw AgentFailure.inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
@@ -159,7 +159,7 @@ struct RunningAgent: Service {
         return ControlServer(
             socket: socket, dashboard: dashboard(), backend: backend, sources: backend, drops: drops,
             pictures: pictures.control,
-            readiness: Task { [isRestored] in for await _ in isRestored.stream {} }, logger: logger
+            readiness: readiness, logger: logger
         ) { [controlIsUp] in controlIsUp.continuation.finish() }
     }
 

@@ -1,16 +1,19 @@
+import ControlAPI
 import Ledger
 import Logging
 import Synchronization
 
 /// Lists among the problems that the ledger, or sidecars, can't be written. Logs once when the ledger can't be written, and
-/// once when it can again.
+/// once when it can again. During the start, which waits for the ledger, it has the control interface say so.
 final class TroubleReporter: Sendable {
     private let logger: Logger
     private let uploader = Mutex<Uploader?>(nil)
     private let end: AgentEnd
+    private let readiness: Readiness
 
-    init(logger: Logger, end: AgentEnd) {
+    init(logger: Logger, end: AgentEnd, readiness: Readiness) {
         self.logger = logger
+        self.readiness = readiness
         self.end = end
     }
 
@@ -29,6 +32,7 @@ final class TroubleReporter: Sendable {
         } else {
             logger.notice("the ledger can be written again")
         }
+        readiness.setObstacle(trouble?.description)
         uploader.withLock(\.self)?.run { $0.status.recordLedgerTrouble(trouble?.description) }
     }
 

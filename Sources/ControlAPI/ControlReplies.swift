@@ -203,18 +203,3 @@ struct ControlErrors: RouterMiddleware {
         }
     }
 }
-
-/// Delays requests until the agent can answer: while reading its ledger, the agent knows no files.
-struct Readiness: RouterMiddleware {
-    private let readiness: Task<Void, Never>
-
-    init(of readiness: Task<Void, Never>) { self.readiness = readiness }
-
-    func handle(
-        _ request: Request, context: ControlContext,
-        next: (Request, ControlContext) async throws -> Response
-    ) async throws -> Response {
-        await readiness.value
-        return try await next(request, context)
-    }
-}

@@ -20,7 +20,7 @@ package struct ControlServer: Service {
     private let sources: any SourceBackend
     private let drops: (any DropBackend)?
     private let pictures: Pictures
-    private let readiness: Task<Void, Never>
+    private let readiness: Readiness
     private let logger: Logger
     private let onRunning: @Sendable () -> Void
 
@@ -52,12 +52,12 @@ package struct ControlServer: Service {
     ///   - sources: answers requests about sources.
     ///   - drops: takes files that clients send; nil to refuse them.
     ///   - pictures: answer requests about avatars and the portrait.
-    ///   - readiness: ends when requests can be answered. Requests wait until then.
+    ///   - readiness: whether requests can be answered.
     ///   - onRunning: called when the server runs, and when it ends.
     package init(
         socket: String, dashboard: Dashboard? = nil, backend: any ControlBackend, sources: any SourceBackend,
         drops: (any DropBackend)? = nil, pictures: Pictures,
-        readiness: Task<Void, Never> = Task {}, logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
+        readiness: Readiness = Readiness(isReady: true), logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
     ) {
         self.readiness = readiness
         self.pictures = pictures
@@ -152,7 +152,7 @@ package struct ControlServer: Service {
         let router = Router(context: ControlContext.self, options: .autoGenerateHeadEndpoints)
         if let access { router.add(middleware: access) }
         router.add(middleware: ControlErrors())
-        router.add(middleware: Readiness(of: readiness))
+        router.add(middleware: ReadinessGate(readiness: readiness))
         ControlRoutes(backend: backend, sources: sources, avatars: pictures.avatars).add(to: router)
         AvatarRoutes(backend: pictures.avatars, placeholder: pictures.placeholder).add(to: router)
         if let profile = pictures.profile { ProfileRoutes(backend: profile).add(to: router) }

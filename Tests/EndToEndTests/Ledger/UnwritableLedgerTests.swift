@@ -1,0 +1,37 @@
+import EndToEndSupport
+import TestSupport
+import Testing
+
+@Suite("A ledger that can't be written at the start", .agents)
+struct UnwritableLedgerTests {
+    @Test("makes commands fail with the reason, and the agent starts once it can be written")
+    func start() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        let board = try FaultBoard(in: agent.directory.path)
+        let writes = ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"]
+        agent.environment.merge(
+            board.environment([.init(.noSpace, writes, calls: 1...1_000_000, of: "*/state/ledger.lmdb")])
+        ) { $1 }
+        try await agent.start()
+        let first = try agent.drop("first.jpg", .jpeg, size: 2000)
+        try await agent.reached("first.jpg", .done)
+        try await agent.stop()
+
+        board.failing = true
+        let second = try agent.drop("second.jpg", .jpeg, size: 3000)
+        try agent.launch()
+        try await Poll.until("the reason", lastState: { agent.log }) {
+            let output = try await agent.command("status")
+            return output.code == 74 && output.standardError.contains("it cannot start yet: ")
+                && output.standardError.contains("free space")
+        }
+        #expect(try await agent.command("pause", "--all").code == 74)
+        #expect(server.finished == [first])
+
+        board.failing = false
+        try await agent.reached("second.jpg", .done)
+        #expect(try await agent.command("status").code == 0)
+        expectClean(server, finished: [first, second])
+    }
+}

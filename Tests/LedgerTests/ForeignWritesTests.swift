@@ -54,16 +54,27 @@ struct ForeignWritesTests {
         #expect(told == [.damaged])
     }
 
-    /// Makes every lookup of a table fail, and accepts the file's change as if the ledger itself had committed it.
-    private func loseTables() throws {
+    /// Overwrites a page number in both copies of struct MDB_meta (mdb.c), and accepts the file's change as if the ledger
+    /// itself had committed it.
+    ///
+    /// - Parameter offset: Offset in the page, whose header has 16 bytes.
+    private func overwriteMeta(at offset: Int) throws {
         let handle = try FileHandle(forUpdating: URL(fileURLWithPath: file))
         for page in 0..<2 {
-            // Offset 128: the root of the table of tables in struct MDB_meta (lmdb.h, mdb.c), after the page's header.
-            try handle.seek(toOffset: UInt64(page * Int(getpagesize()) + 128))
-            try handle.write(contentsOf: Data([0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0]))
+            try handle.seek(toOffset: UInt64(page * Int(getpagesize()) + offset))
+            try handle.write(contentsOf: Data([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 0]))
         }
         try handle.close()
         ledger.environment.foreignWrites.accept()
+    }
+
+    /// Makes every lookup of a table fail: overwrites the root of the table of tables.
+    private func loseTables() throws { try overwriteMeta(at: 128) }
+
+    @Test func aLastPageBeyondTheMapIsDamageToAReader() throws {
+        try overwriteMeta(at: 136)
+        #expect(throws: LedgerError.self) { try ledger.setting("a") }
+        #expect(told == [.damaged])
     }
 
     @Test func aTableThatCanNotBeLookedUpIsDamageToAReader() throws {

@@ -46,7 +46,7 @@ final class SettingsInForce: Sendable {
 
 /// Adopts the live keys on SIGHUP: limits, log level, token.
 struct ReloadService: Service {
-    /// SIGHUP, which must be caught before the agent answers: a user may send it right after.
+    /// SIGHUP, trapped before the agent's first answer, since a user may send it right after that answer.
     let signals: UnixSignalsSequence
     let source: ConfigurationSource
     let notifier: ServiceNotifier

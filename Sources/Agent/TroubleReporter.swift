@@ -4,7 +4,7 @@ import Logging
 import Synchronization
 
 /// Lists among the problems that the ledger, or sidecars, can't be written. Logs once when the ledger can't be written, and
-/// once when it can again. During the start, which waits for the ledger, it has the control interface say so.
+/// once when it can again. While the agent starts, the control interface refuses requests with this reason.
 final class TroubleReporter: Sendable {
     private let logger: Logger
     private let uploader = Mutex<Uploader?>(nil)
@@ -32,7 +32,8 @@ final class TroubleReporter: Sendable {
         } else {
             logger.notice("the ledger can be written again")
         }
-        readiness.setObstacle(trouble?.description)
+        // A refused change does not hold the start up.
+        if trouble?.kind != .refusedChange { readiness.setObstacle(trouble?.description) }
         uploader.withLock(\.self)?.run { $0.status.recordLedgerTrouble(trouble?.description) }
     }
 

@@ -3,6 +3,9 @@ import Synchronization
 
 /// Whether the agent can answer requests. While it reads its ledger at the start, it knows no files, and requests wait.
 package final class Readiness: Sendable {
+    /// The code of refused requests.
+    static let obstacleCode = "input_output"
+
     private enum Phase {
         case starting, ready
         /// Something keeps the agent from starting.
@@ -21,8 +24,8 @@ package final class Readiness: Sendable {
     /// From now on, requests are answered.
     package func setReady() { enter(.ready) }
 
-    /// Refuses requests with this reason until the agent is ready. With nil, they wait again. Has no effect on a ready
-    /// agent.
+    /// Refuses requests with this reason until the agent is ready. If nil, requests wait again. Has no effect on a
+    /// ready agent.
     package func setObstacle(_ reason: String?) { enter(reason.map { .hindered($0) } ?? .starting) }
 
     private func enter(_ phase: Phase) {
@@ -43,7 +46,8 @@ package final class Readiness: Sendable {
             switch state.withLock(\.phase) {
             case .ready: return
             case .hindered(let reason):
-                throw ControlRefusal(.serviceUnavailable, "input_output", "it cannot start yet: \(reason)")
+                throw ControlRefusal(
+                    .serviceUnavailable, Self.obstacleCode, "the agent cannot start yet: \(reason)")
             case .starting: await nextPhase()
             }
         }
@@ -61,7 +65,7 @@ package final class Readiness: Sendable {
     }
 }
 
-/// Delays requests until the agent can answer.
+/// Delays requests until the agent can answer, or refuses them while an obstacle keeps it from starting.
 struct ReadinessGate: RouterMiddleware {
     let readiness: Readiness
 

@@ -52,6 +52,8 @@ struct SessionDesk {
                 lastAnswer = pace.elapsed
             } catch ControlError.notRunning {
                 // Nobody listens between the agent's end and its restart.
+            } catch ControlError.refused(_, let reason) {
+                throw CommandFailure.tryAgain("the token is stored, but \(reason)")
             } catch {
                 // The connection broke, or the agent is reading a large ledger.
                 lastAnswer = pace.elapsed

@@ -27,10 +27,9 @@ struct TargetFinder {
     private let link: AgentLink
     private var knownSources: [SourceEntry]?
 
-    /// How long to wait until the agent knows a new file. An idle machine needs 100 ms.
-    private static let patienceForFile = Duration.seconds(2)
-    /// How long to wait until the agent knows a new post: an agent busy with a large scan needs longer than usual.
-    private static let patienceForPost = Duration.seconds(10)
+    /// How long to wait until the agent knows a new file or post. An idle machine needs 100 ms, an agent that is busy
+    /// with a large scan needs longer.
+    private static let patience = Duration.seconds(10)
 
     init(_ link: AgentLink) {
         self.link = link
@@ -70,7 +69,7 @@ struct TargetFinder {
     ///
     /// - Throws: `ControlError`, or `CommandFailure.noSuchFile` if the agent does not know the target.
     mutating func findKnown(_ word: String) async throws -> Found {
-        let found = try await poll(for: Self.patienceForFile) { (finder: inout TargetFinder) -> Found? in
+        let found = try await poll(for: Self.patience) { (finder: inout TargetFinder) -> Found? in
             let found = try await finder.find(word)
             if case .unseen = found { return nil }
             return found
@@ -144,7 +143,7 @@ struct TargetFinder {
     mutating func findSource(_ word: String) async throws -> SourceEntry {
         let candidates = link.place.candidates(for: link.surroundings.bytes(of: word))
         let paths = candidates.map(\.path) + [RelativePath(shown: word)].compactMap(\.self)
-        let source = try await poll(for: Self.patienceForPost) { (finder: inout TargetFinder) -> SourceEntry? in
+        let source = try await poll(for: Self.patience) { (finder: inout TargetFinder) -> SourceEntry? in
             finder.knownSources = nil
             let source = try await finder.source(at: paths)
             guard source != nil || candidates.contains(where: { finder.link.place.isSource($0.path) }) else {

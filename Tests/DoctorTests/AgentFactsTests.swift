@@ -35,6 +35,12 @@ struct AgentFactsTests {
         #expect(findings(.notRunning).map(\.level) == [.note])
     }
 
+    @Test func `an agent that cannot start says why, and need not be killed`() {
+        let reason = "the agent cannot start yet: the disk is full; free space"
+        let found = findings(.hindered(reason), lock: 42)
+        #expect(found == [Finding(.agent, .warning, reason)])
+    }
+
     @Test(arguments: [AgentFacts.Answer.notRunning, .failed("no sense"), .late])
     func `an agent that holds its lock and does not answer is a warning with its pid`(answer: AgentFacts.Answer) {
         let found = findings(answer, lock: 42)

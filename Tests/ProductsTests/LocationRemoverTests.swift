@@ -9,23 +9,32 @@ import UploadCore
 /// The remover on files with positions in every place that cameras, phones and programs use.
 @Suite(.enabled(if: LocationFiles.canBeMade, "needs exiftool and ffmpeg"), .serialized) struct LocationRemoverTests {
     @Test func removesPositionsAndNothingElse() async throws {
-        // One directory and one remover for all cases: most of their time is the start of programs.
+        // All cases share a directory and a remover, because starting exiftool and making the base files takes most of
+        // the time.
         let files = try LocationFiles()
         let stage = try RemoverStage()
         for file in LocationCase.all {
-            try await file.make(files, file.name)
-            let run = try await StepRun(stage.remover, on: files.path(file.name))
-            let product = try #require(run.product, "\(file) was left unchanged")
-            let kind = file.name.split(separator: ".").last ?? ""
-            _ = try files.media.write(product, "product.\(kind)")
-
-            #expect(LocationFiles.position(in: product) == nil, "\(file)")
-            let path = files.path("product.\(kind)")
-            #expect(try await !files.secondReaderFindsPosition(at: path, named: file.name), "\(file)")
-            #expect(try await files.essence(of: file.name) == files.essence(of: "product.\(kind)"), "\(file)")
-            // A second time, nothing is left to do.
-            #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged, "\(file)")
+            do {
+                try await removesPosition(of: file, files, stage)
+            } catch {
+                Issue.record("\(file): \(error)")
+            }
         }
+    }
+
+    private func removesPosition(of file: LocationCase, _ files: LocationFiles, _ stage: RemoverStage) async throws {
+        try await file.make(files, file.name)
+        let run = try await StepRun(stage.remover, on: files.path(file.name))
+        let product = try #require(run.product, "\(file) was left unchanged")
+        let kind = file.name.split(separator: ".").last ?? ""
+        _ = try files.media.write(product, "product.\(kind)")
+
+        #expect(LocationFiles.position(in: product) == nil, "\(file)")
+        let path = files.path("product.\(kind)")
+        #expect(try await !files.secondReaderFindsPosition(at: path, named: file.name), "\(file)")
+        #expect(try await files.essence(of: file.name) == files.essence(of: "product.\(kind)"), "\(file)")
+        // A second time, nothing is left to do.
+        #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged, "\(file)")
     }
 
     @Test(arguments: ["exif.jpg", "loci.mp4"])

@@ -37,7 +37,7 @@ package struct AvatarTrouble: Error, Equatable, Sendable, CustomStringConvertibl
         case Self.notAllowed: .notAllowed
         case Self.pending, "unreachable", "server_busy", "cancelled": .later
         case "no_worker": .noWorker
-        case Self.storage: .storage
+        case Self.storage, Readiness.obstacleCode: .storage
         default: .refused
         }
     }

@@ -8,6 +8,8 @@ struct AgentFacts: Equatable, Sendable {
         case notRunning
         /// Another user's program listens on the agent's socket.
         case foreign(String)
+        /// The agent says what keeps it from starting, and what to do.
+        case hindered(String)
         case failed(String)
         case late
     }
@@ -31,6 +33,7 @@ struct AgentFacts: Equatable, Sendable {
         case (.notRunning, let pid?): return [silent(pid, "does not listen on \(socket)")]
         case (.foreign(let reason), _):
             return [Finding(.agent, .warning, reason, remedy: "`ls -l \(socket)` shows its owner")]
+        case (.hindered(let reason), _): return [Finding(.agent, .warning, reason)]
         case (.failed(let reason), let pid): return [silent(pid, reason)]
         case (.late, let pid): return [silent(pid, "gives no answer on \(socket)")]
         }

@@ -14,6 +14,7 @@ extension AgentFacts {
             } catch {
                 if case .notRunning = error { return .notRunning }
                 if case .notTrusted = error { return .foreign("\(error)") }
+                if case .refused(_, let reason) = error { return .hindered(reason) }
                 return .failed("\(error)")
             }
         }

@@ -43,7 +43,8 @@ enum MDBCode {
         // mdb_cursor_init ignores the error of its table look-up; the next call returns BAD_TXN. LMDB reports a
         // missing or invalid entry of a table with the other two codes.
         MDB_BAD_TXN, MDB_BAD_DBI, MDB_INCOMPATIBLE,
-        // The last page lies beyond the map. Only the agent writes, and it enlarges its map before the file grows.
+        // The last page lies beyond the map. The agent enlarges its map before the file grows, and no other process
+        // makes the file outgrow it.
         MDB_MAP_RESIZED,
         // These concern the reader table in the lock file; the agent's few threads never fill the table.
         MDB_READERS_FULL, MDB_BAD_RSLOT,

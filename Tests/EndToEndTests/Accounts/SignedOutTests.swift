@@ -38,7 +38,7 @@ struct SignedOutTests {
         try await agent.start()
         try await agent.login("anna")
         let key = try agent.drop("anna.jpg", .jpeg, size: 16 * 524_288)
-        // The server has counted the request that it holds; no other one follows.
+        // The server withholds the reply to the fourth fragment, so the agent sends no further one.
         try await Poll.until("the fourth fragment", lastState: { agent.log }) { server.count(.upload) > 3 }
         return Scene(server: server, agent: agent, key: key)
     }

@@ -125,7 +125,7 @@ struct CommandLineTests {
         try await Poll.until("the first agent to claim the outbox", lastState: { first.log }) {
             var status = stat()
             #expect(stat(first.outbox, &status) == 0)
-            // man 7 unix: an abstract name begins with @ in this list.
+            // man 7 unix: an abstract name begins with @ in /proc/net/unix.
             return try String(contentsOfFile: "/proc/net/unix", encoding: .utf8).split(separator: "\n").contains {
                 $0.contains("@outbox-agent/") && $0.hasSuffix(":\(status.st_ino)")
             }

@@ -15,7 +15,7 @@ struct LargeFileTests {
 
         var peak = 0
         try await Poll.until(
-            "the large file", timeout: .seconds(180), every: .milliseconds(100),
+            "the large file", timeout: .seconds(400), every: .milliseconds(100),
             lastState: { agent.log }
         ) {
             peak = max(peak, agent.program?.peakResidentBytes ?? 0)
@@ -34,7 +34,7 @@ struct LargeFileTests {
 
     @Test("shows how much of it is hashed, and resumes hashing after a restart", .busy)
     func hashing() async throws {
-        let size = 6 << 30
+        let size = 8 << 30
         let server = try FaultServer(keepsContent: false)
         let agent = try Agent(remote: server.url)
         try await agent.start()
@@ -55,7 +55,7 @@ struct LargeFileTests {
         let after = try await Poll.value("the hash to go on", lastState: { agent.log }) {
             try hashed().flatMap { $0 != last ? $0 : nil }
         }
-        #expect(after >= before)
+        #expect(after > last)
         try await agent.reached("large.mp4", .queued, .uploading, timeout: .seconds(300))
         #expect(Files.tree(agent.state + "/hashing").isEmpty)
     }

@@ -99,7 +99,7 @@ struct LostLedgerTests {
         #expect(server.store.finished == [key])
         #expect(try await agent.command("resume", "paused").code == 0)
         try await agent.reached(source: "paused", .done)
-        // Meanwhile, a post that was taken anew would have been registered.
+        // By now, the agent would have registered a post that it wrongly resumed.
         try await agent.reached(source: "cancelled", .cancelled)
         #expect(server.store.posts.post(titled: "cancelled") == nil)
         #expect(server.store.finished.count == 3)

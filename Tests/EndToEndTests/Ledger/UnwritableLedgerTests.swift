@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A ledger that can't be written at the start", .agents)
 struct UnwritableLedgerTests {
-    @Test("makes commands fail with the reason, and the agent starts once it can be written")
+    @Test("makes commands fail with the reason, and the agent starts once the ledger can be written")
     func start() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -23,10 +23,16 @@ struct UnwritableLedgerTests {
         try agent.launch()
         try await Poll.until("the reason", lastState: { agent.log }) {
             let output = try await agent.command("status")
-            return output.code == 74 && output.standardError.contains("it cannot start yet: ")
+            return output.code == 74 && output.standardError.contains("the agent cannot start yet: ")
                 && output.standardError.contains("free space")
         }
-        #expect(try await agent.command("pause", "--all").code == 74)
+        for words in [["pause", "--all"], ["avatar", "list"]] {
+            let output = try await Program.run(
+                "outbox", words + ["--config", agent.config], environment: agent.environment, directory: agent.outbox)
+            #expect(output.code == 74, "\(output)")
+        }
+        let doctor = try await agent.command("doctor").standardOutput
+        #expect(doctor.contains("the agent cannot start yet: ") && !doctor.contains("kill "), "\(doctor)")
         #expect(server.finished == [first])
 
         board.failing = false

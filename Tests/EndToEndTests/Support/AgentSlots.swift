@@ -39,7 +39,7 @@ struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
             await withCheckedContinuation { waiting.append((count, $0)) }
         }
 
-        /// Runs the tests with the most slots last: slots stay empty until there are enough.
+        /// Runs tests that need more slots later: slots stay free until enough are.
         func give(_ count: Int) {
             free += count
             while let fewest = waiting.map(\.count).min(), fewest <= free,
@@ -59,7 +59,7 @@ struct AgentSlots: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == AgentSlots {
     /// For tests that start an agent and little else.
     static var agents: Self { AgentSlots(count: 1) }
-    /// For tests that keep a core busy: little runs beside them.
+    /// For tests that keep a core busy: half of the slots stay for other tests.
     static var busy: Self { AgentSlots(count: max(1, AgentSlots.total / 2)) }
     /// For tests that load the machine or measure time: nothing runs beside them.
     static var heavy: Self { AgentSlots(count: AgentSlots.total) }

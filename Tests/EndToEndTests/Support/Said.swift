@@ -1,6 +1,7 @@
 import EndToEndSupport
 import Foundation
 import TestSupport
+import Testing
 
 // The agent's log and status, for tests of troubles.
 extension Agent {
@@ -32,7 +33,7 @@ extension Agent {
     /// Waits until a full scan that began after this call has ended, in an agent that scans every few seconds.
     func hasScannedAnew() async throws {
         // The next scan to end may have begun before.
-        let scans = metric("outbox_scans_total") ?? 0
+        let scans = try #require(metric("outbox_scans_total"))
         try await Poll.until("two full scans", lastState: { log }) {
             (metric("outbox_scans_total") ?? 0) >= scans + 2
         }

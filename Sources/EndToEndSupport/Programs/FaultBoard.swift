@@ -15,6 +15,9 @@ package final class FaultBoard {
             case inputOutputError = "EIO"
         }
 
+        /// The functions that write to an open file.
+        package static let writes = ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"]
+
         let action: Action
         let functions: [String]
         let calls: ClosedRange<Int>

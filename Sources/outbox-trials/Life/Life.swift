@@ -42,9 +42,7 @@ struct Life {
             ])
         board = try FaultBoard(in: context.place)
         let rules: [FaultBoard.Rule] = [
-            .init(
-                .noSpace, ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"],
-                calls: 1...10_000_000, of: "*/state/*"),
+            .init(.noSpace, FaultBoard.Rule.writes, calls: 1...10_000_000, of: "*/state/*"),
             .init(.noSpace, ["write", "create"], calls: 1...10_000_000, of: "*/outbox/*"),
         ]
         agent.environment.merge(board.environment(rules)) { $1 }

@@ -7,7 +7,6 @@ struct FailingDisk: Trial {
     let title = "disk full and I/O errors at state writes, and on the receiver's disk"
     let bar = "no crash; the agent continues within 10 s once there is space; 0 lost, 0 duplicates"
 
-    private static let writes = ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"]
     private static let names = ["create", "rename"]
 
     func run(_ context: TrialContext) async throws -> Outcome {
@@ -89,9 +88,9 @@ struct FailingDisk: Trial {
 
     private func rules(_ action: FaultBoard.Rule.Action, _ calls: ClosedRange<Int>) -> [FaultBoard.Rule] {
         [
-            .init(action, Self.writes, calls: calls, of: "*/state/*"),
+            .init(action, FaultBoard.Rule.writes, calls: calls, of: "*/state/*"),
             .init(.noSpace, Self.names, calls: calls, of: "*/state/*"),
-            .init(.noSpace, Self.writes + Self.names, calls: calls, of: "*/outbox/*"),
+            .init(.noSpace, FaultBoard.Rule.writes + Self.names, calls: calls, of: "*/outbox/*"),
         ]
     }
 }

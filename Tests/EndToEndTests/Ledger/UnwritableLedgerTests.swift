@@ -9,9 +9,10 @@ struct UnwritableLedgerTests {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
         let board = try FaultBoard(in: agent.directory.path)
-        let writes = ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"]
         agent.environment.merge(
-            board.environment([.init(.noSpace, writes, calls: 1...1_000_000, of: "*/state/ledger.lmdb")])
+            board.environment([
+                .init(.noSpace, FaultBoard.Rule.writes, calls: 1...1_000_000, of: "*/state/ledger.lmdb")
+            ])
         ) { $1 }
         try await agent.start()
         let first = try agent.drop("first.jpg", .jpeg, size: 2000)
@@ -26,11 +27,8 @@ struct UnwritableLedgerTests {
             return output.code == 74 && output.standardError.contains("the agent cannot start yet: ")
                 && output.standardError.contains("free space")
         }
-        for words in [["pause", "--all"], ["avatar", "list"]] {
-            let output = try await Program.run(
-                "outbox", words + ["--config", agent.config], environment: agent.environment, directory: agent.outbox)
-            #expect(output.code == 74, "\(output)")
-        }
+        #expect(try await agent.command("pause", "--all").code == 74)
+        #expect(try await agent.command("avatar", "list").code == 74)
         let doctor = try await agent.command("doctor").standardOutput
         #expect(doctor.contains("the agent cannot start yet: ") && !doctor.contains("kill "), "\(doctor)")
         #expect(server.finished == [first])

@@ -153,9 +153,10 @@ struct StopTests {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
         let board = try FaultBoard(in: agent.directory.path)
-        let writes = ["write", "writev", "pwrite", "pwritev", "fsync", "fdatasync", "ftruncate"]
         agent.environment.merge(
-            board.environment([.init(.noSpace, writes, calls: 1...1_000_000, of: "*/state/ledger*")])
+            board.environment([
+                .init(.noSpace, FaultBoard.Rule.writes, calls: 1...1_000_000, of: "*/state/ledger*")
+            ])
         ) { $1 }
         try await agent.start()
         let first = board.carriedOut

@@ -72,7 +72,7 @@ package struct ProductMaker: Sendable {
         guard let file = parts.open(job.path, job.identity), let size = try? FileStatus(of: file.rawValue).size else {
             return .changed(id: job.id)
         }
-        let original = ProductInput(file: file, type: job.type, size: size)
+        let original = ProductInput(file: file, type: job.type, size: size, isSlow: job.isSlow)
         let scratch = "\(parts.folder.path)/.scratch-\(job.id)"
         var drafts: [Draft] = []
         defer { removeTree(scratch) }
@@ -141,7 +141,7 @@ package struct ProductMaker: Sendable {
             guard let size = try? FileStatus(of: last.draft.file.rawValue).size else {
                 throw .failed("the product can't be read")
             }
-            input = ProductInput(file: last.draft.file, type: last.type, size: size)
+            input = ProductInput(file: last.draft.file, type: last.type, size: size, isSlow: original.isSlow)
         }
         let output: ContentDraft
         do throws(ContentFolderFailure) {
@@ -188,8 +188,9 @@ package struct ProductMaker: Sendable {
     private func event(for failure: ProductFailure, _ job: ProductQueue.Job) -> ProductQueue.Event? {
         switch failure {
         case .refused(let reason), .missing(let reason), .failed(let reason):
-            .failed(id: job.id, reason: reason, isDiskFull: false)
-        case .noSpace: .failed(id: job.id, reason: "the disk is full", isDiskFull: true)
+            .failed(id: job.id, .other(reason))
+        case .tookTooLong(let reason): .failed(id: job.id, .timeout(reason))
+        case .noSpace: .failed(id: job.id, .diskFull("the disk is full"))
         case .cancelled: nil
         }
     }

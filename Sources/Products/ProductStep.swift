@@ -29,11 +29,14 @@ package struct ProductInput: Sendable {
     package var type: MediaType
     /// The number of bytes.
     package var size: UInt64
+    /// Whether an earlier attempt ran into its time limit.
+    package var isSlow: Bool
 
-    package init(file: SharedDescriptor, type: MediaType, size: UInt64) {
+    package init(file: SharedDescriptor, type: MediaType, size: UInt64, isSlow: Bool = false) {
         self.file = file
         self.type = type
         self.size = size
+        self.isSlow = isSlow
     }
 }
 
@@ -51,6 +54,8 @@ package enum ProductFailure: Error, Equatable, Sendable {
     case refused(String)
     /// A program is missing.
     case missing(String)
+    /// A program ran into its time limit: the machine is busy, or the content is made for that.
+    case tookTooLong(String)
     /// The disk is full.
     case noSpace
     /// Not the content's fault; a retry may succeed.

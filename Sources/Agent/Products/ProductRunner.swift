@@ -74,7 +74,7 @@ extension ProductQueue.Event {
     /// The job that ends with this event; nil if none does.
     fileprivate var endedJob: UInt64? {
         switch self {
-        case .made(let id, _, _, _, _), .refused(let id, _), .changed(let id), .failed(let id, _, _): id
+        case .made(let id, _, _, _, _), .refused(let id, _), .changed(let id), .failed(let id, _): id
         case .hashed, .progressed, .released, .found, .tick: nil
         }
     }

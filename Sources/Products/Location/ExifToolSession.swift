@@ -101,7 +101,7 @@ final class ExifToolSession {
             if ready[0] { throw ended(cancellation) }
             if monotonicNanoseconds() >= deadline {
                 process.end()
-                throw .failed("exiftool took over \(seconds) s and was killed")
+                throw .tookTooLong("exiftool took over \(seconds) s and was killed")
             }
         }
     }

@@ -63,6 +63,32 @@ package struct ProductQueue: Sendable {
         package var recipe: Recipe
         /// The product that was made of this content before. It may still be stored.
         package var known: ProductRecord?
+        /// Whether an earlier attempt ran into a time limit.
+        package var isSlow: Bool
+    }
+
+    /// Why an attempt failed, if not for the file's fault.
+    package enum Failure: Equatable, Sendable {
+        case other(String)
+        /// A program took too long. A second time decides.
+        case timeout(String)
+        /// The disk is full. The attempt does not count.
+        case diskFull(String)
+
+        var reason: String {
+            switch self {
+            case .other(let reason), .timeout(let reason), .diskFull(let reason): reason
+            }
+        }
+
+        /// How many attempts it counts for.
+        var weight: Int {
+            switch self {
+            case .other: 1
+            case .timeout: ProductQueue.attempts / 2
+            case .diskFull: 0
+            }
+        }
     }
 
     package enum Event: Sendable {
@@ -77,7 +103,7 @@ package struct ProductQueue: Sendable {
         /// The file changed meanwhile.
         case changed(id: UInt64)
         /// Not the file's fault. The next attempt follows; after several, the outcome is `whenExhausted`.
-        case failed(id: UInt64, reason: String, isDiskFull: Bool)
+        case failed(id: UInt64, Failure)
         /// A stored product is no longer needed.
         case released(ContentKey)
         /// Products that an earlier run stored.
@@ -118,6 +144,8 @@ package struct ProductQueue: Sendable {
         var waiters: [Waiter]
         var stage = Stage.waiting
         var attempts = 0
+        /// Whether an attempt ran into a time limit.
+        var isSlow = false
         /// When the last waiter left.
         var abandoned: MonotonicTime?
         /// Why the last attempt failed, until the next one begins.
@@ -139,6 +167,16 @@ package struct ProductQueue: Sendable {
         var recipe: Recipe
     }
 
+    /// The place of an order in a line: the slow ones come last, since they would hold up all others.
+    private struct Turn: Comparable {
+        var id: UInt64
+        var isSlow: Bool
+
+        static func < (left: Turn, right: Turn) -> Bool {
+            left.isSlow == right.isSlow ? left.id < right.id : !left.isSlow
+        }
+    }
+
     /// How often an attempt may fail that is not the file's fault.
     static let attempts = 4
     static let pauses: [Duration] = [.seconds(5), .seconds(30), .seconds(120)]
@@ -154,8 +192,8 @@ package struct ProductQueue: Sendable {
     /// The orders of each path that waits.
     private var places: [RelativePath: Set<UInt64>] = [:]
     /// The orders that wait for a slot: of pictures, and of videos. Some may have gone.
-    private var pictures = PriorityQueue<UInt64>()
-    private var videos = PriorityQueue<UInt64>()
+    private var pictures = PriorityQueue<Turn>()
+    private var videos = PriorityQueue<Turn>()
     /// The numbers of pictures and videos being processed.
     private var busyPictures = 0
     private var busyVideos = 0
@@ -191,7 +229,7 @@ package struct ProductQueue: Sendable {
             finish(id, content, made, digests, error: error)
         case .refused(let id, let error): refuse(id, error)
         case .changed(let id): end(id) { _ in { _ in .changed } }
-        case .failed(let id, let reason, let isDiskFull): fail(id, reason, isDiskFull: isDiskFull, now: now)
+        case .failed(let id, let failure): fail(id, failure, now: now)
         case .released(let key): if let size = stored.removeValue(forKey: key) { storedBytes -= min(size, storedBytes) }
         case .found(let products):
             for (key, size) in products {
@@ -303,7 +341,8 @@ package struct ProductQueue: Sendable {
     private mutating func enqueue(_ id: UInt64) {
         timed.remove(id)
         orders[id]?.stage = .waiting
-        if orders[id]?.isVideo == true { videos.insert(id) } else { pictures.insert(id) }
+        let turn = Turn(id: id, isSlow: orders[id]?.isSlow == true)
+        if orders[id]?.isVideo == true { videos.insert(turn) } else { pictures.insert(turn) }
     }
 
     private mutating func forget(_ id: UInt64) {
@@ -382,12 +421,15 @@ package struct ProductQueue: Sendable {
         return .content(waiter.identity, original.type, content, digests: original.digests)
     }
 
-    private mutating func fail(_ id: UInt64, _ reason: String, isDiskFull: Bool, now: MonotonicTime) {
+    private mutating func fail(_ id: UInt64, _ failure: Failure, now: MonotonicTime) {
         guard let order = orders[id] else { return }
         if order.waiters.isEmpty { return forget(id) }
-        let attempts = order.attempts + (isDiskFull ? 0 : 1)
+        let reason = failure.reason
+        let attempts = order.attempts + failure.weight
         guard attempts < Self.attempts else { return giveUp(order, reason) }
         stopMaking(id)
+        if case .timeout = failure { orders[id]?.isSlow = true }
+        let isDiskFull = failure.weight == 0
         let pause = isDiskFull ? Self.fullDiskPause : Self.pauses[min(attempts, Self.pauses.count) - 1]
         orders[id]?.attempts = attempts
         fullDisks[id] = isDiskFull ? reason : nil
@@ -413,12 +455,14 @@ package struct ProductQueue: Sendable {
 
     // MARK: Turns
 
-    /// Begins as many orders as the limits allow, in the order of their arrival.
+    /// Begins as many orders as the limits allow, in the order of their arrival; slow ones last.
     private mutating func begin() {
-        while storedBytes < limits.storedBytes, busyPictures < limits.pictures, let id = pictures.removeFirst() {
-            make(id)
+        while storedBytes < limits.storedBytes, busyPictures < limits.pictures, let turn = pictures.removeFirst() {
+            make(turn.id)
         }
-        while storedBytes < limits.storedBytes, busyVideos < limits.videos, let id = videos.removeFirst() { make(id) }
+        while storedBytes < limits.storedBytes, busyVideos < limits.videos, let turn = videos.removeFirst() {
+            make(turn.id)
+        }
     }
 
     private mutating func make(_ id: UInt64) {
@@ -434,7 +478,7 @@ package struct ProductQueue: Sendable {
             .make(
                 Job(
                     id: id, path: waiter.path, identity: waiter.identity, type: order.original.type,
-                    original: order.original.content, recipe: order.recipe, known: order.known)))
+                    original: order.original.content, recipe: order.recipe, known: order.known, isSlow: order.isSlow)))
     }
 
     /// Reports why files wait, if a person can help.

@@ -101,14 +101,14 @@ import Testing
         let recipe = strips ? strip : recipe
         var job = try #require(jobs(try hashed("a.jpg", 1, Self.jpeg, recipe)).first)
         for attempt in 1..<ProductQueue.attempts {
-            let actions = queue.handle(.failed(id: job.id, reason: "out of memory", isDiskFull: false), now: now)
+            let actions = queue.handle(.failed(id: job.id, .other("out of memory")), now: now)
             #expect(findings(actions).isEmpty && jobs(actions).isEmpty)
             let due = try #require(queue.nextDeadline)
             #expect(due == now + ProductQueue.pauses[attempt - 1])
             now = due
             job = try #require(jobs(queue.handle(.tick, now: now)).first)
         }
-        let actions = queue.handle(.failed(id: job.id, reason: "out of memory", isDiskFull: false), now: now)
+        let actions = queue.handle(.failed(id: job.id, .other("out of memory")), now: now)
         switch try #require(findings(actions)["a.jpg"]) {
         case .content(_, _, let uploaded, _):
             #expect(!strips && uploaded.key == content(1).key && uploaded.product?.error == "out of memory")
@@ -117,12 +117,37 @@ import Testing
         }
     }
 
+    @Test mutating func aFileThatTakesTooLongWaitsForAllOthersAndIsRefusedTheSecondTime() throws {
+        queue = ProductQueue(limits: .init(pictures: 1, videos: 1, storedBytes: 1000))
+        let slow = try #require(jobs(try hashed("slow.png", 1, Self.jpeg, strip)).first)
+        #expect(!slow.isSlow)
+        _ = try hashed("a.jpg", 2, Self.jpeg, strip)
+        var next = queue.handle(.failed(id: slow.id, .timeout("took over 8 s")), now: now)
+        now = try #require(queue.nextDeadline)
+        // It is due again, and another one comes.
+        _ = queue.handle(.tick, now: now)
+        _ = try hashed("b.jpg", 3, Self.jpeg, strip)
+        for key in [2, 3] as [UInt64] {
+            let job = try #require(jobs(next).first)
+            #expect(job.original.key.low == key)
+            next = queue.handle(.made(id: job.id, nil, nil, digests: [], error: nil), now: now)
+        }
+        let again = try #require(jobs(next).first)
+        #expect(again.id == slow.id && again.isSlow)
+        let last = queue.handle(.failed(id: slow.id, .timeout("took over 20 s")), now: now)
+        guard case .failed(_, _, _, let error)? = findings(last)["slow.png"] else {
+            Issue.record("the file was not refused: \(last)")
+            return
+        }
+        #expect(error.code == "location_not_removed" && error.message.contains("took over 20 s"))
+    }
+
     @Test mutating func aFullDiskIsWaitedForAndReported() throws {
         let job = try #require(jobs(try hashed("a.jpg", 1)).first)
         var problems: [ProductQueue.Action] = []
         var told: [ProcessingProgress] = []
         for _ in 0..<20 {
-            problems += queue.handle(.failed(id: job.id, reason: "the disk is full", isDiskFull: true), now: now)
+            problems += queue.handle(.failed(id: job.id, .diskFull("the disk is full")), now: now)
             now = now + ProductQueue.fullDiskPause
             let retry = queue.handle(.tick, now: now)
             #expect(jobs(retry).count == 1 && findings(retry).isEmpty)
@@ -196,7 +221,7 @@ import Testing
         let first = try #require(jobs(try hashed("a.mp4", 1, Self.video)).first)
         _ = try hashed("b.mp4", 2, Self.video)
         // The second video takes the slot of the first.
-        _ = queue.handle(.failed(id: first.id, reason: "x", isDiskFull: false), now: now)
+        _ = queue.handle(.failed(id: first.id, .other("x")), now: now)
         now = try #require(queue.nextDeadline)
         _ = queue.handle(.tick, now: now)
         #expect(queue.nextDeadline == nil)
@@ -254,7 +279,7 @@ import Testing
             case 5:
                 guard let id = running.keys.max() else { continue }
                 running[id] = nil
-                perform(queue.handle(.failed(id: id, reason: "x", isDiskFull: random.next() % 2 == 0), now: now))
+                perform(queue.handle(.failed(id: id, random.next() % 2 == 0 ? .diskFull("x") : .other("x")), now: now))
             case 6:
                 guard let job = waiting.keys.randomElement(using: &random) else { continue }
                 perform(queue.release(nil, mayReturn: random.next() % 2 == 0, now: now) { $1 != job })

@@ -12,7 +12,7 @@ package struct LocationCase: Sendable, CustomStringConvertible {
     package var description: String { "\(name): \(place)" }
 
     /// All files whose positions can be removed.
-    package static let all = pictures + videos
+    package static let all = pictures + videos + foreign
     /// Files whose positions can't be removed.
     package static let refused = [
         LocationCase("a comment of AVI", "refused.avi", ffmpeg("-metadata comment=+48.1375+011.5755/")),
@@ -67,11 +67,6 @@ package struct LocationCase: Sendable, CustomStringConvertible {
                 ["-XMP-drone-dji:GPSLatitude=48.1375", "-XMP-drone-dji:AbsoluteAltitude=+520.1"]),
             LocationCase("DarwinCore", "darwin.jpg", ["-DCDecimalLatitude=48.1375"]),
             LocationCase("a comment", "comment.jpg", ["-Comment=+48.1375+011.5755/"]),
-            LocationCase("a description", "description.jpg", ["-ImageDescription=at geo:48.1375,11.5755"]),
-            LocationCase(
-                "a keyword", "keyword.jpg", ["-IPTC:Keywords=geo:lat=48.1375", "-IPTC:Keywords=geo:lon=11.5755"]),
-            LocationCase("a pair of numbers in a comment", "pair.jpg", ["-Comment=48.1375, 11.5755"]),
-            LocationCase("a map in a title", "title.jpg", ["-XMP-dc:Title=https://maps.google.com/?q=48.1375,11.5755"]),
             LocationCase("a text of PNG", "text.png", ["-PNG:Comment=+48.1375+011.5755/"]),
             LocationCase("compressed texts of PNG", "compressed.png", ["-z", "-IFD0:Artist=somebody"] + exif + xmp),
             LocationCase(
@@ -120,6 +115,66 @@ package struct LocationCase: Sendable, CustomStringConvertible {
                 try (files.bytes(name) + files.bytes("video.mp4")).write(to: URL(filePath: files.path(name)))
             },
         ]
+
+    /// A file with a part that no program here knows, in a place of its own format.
+    private static func foreign(
+        _ name: String, _ place: String, _ change: @escaping @Sendable (inout Data, Data) -> Void
+    ) -> LocationCase {
+        LocationCase(place, name) { files, name in
+            try await files.base(name)
+            var data = try files.bytes(name)
+            change(&data, Data("at \(point) and more".utf8))
+            try data.write(to: URL(filePath: files.path(name)))
+        }
+    }
+
+    private static func bytes(_ number: Int, _ count: Int) -> Data {
+        Data((0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * (count - 1 - $0))) })
+    }
+
+    private static func insert(_ part: Data, before mark: String, _ back: Int, in data: inout Data) {
+        if let place = data.range(of: Data(mark.utf8), options: .backwards) {
+            data.insert(contentsOf: part, at: place.lowerBound - back)
+        }
+    }
+
+    /// Parts of formats that exiftool neither reads nor writes.
+    package static let foreign: [LocationCase] = [
+        foreign("maker.jpg", "a segment of a maker") { data, text in
+            data.insert(contentsOf: [0xFF, 0xE5] + bytes(text.count + 2, 2) + text, at: 2)
+        },
+        foreign("behind.jpg", "bytes behind the picture") { data, text in data += text },
+        foreign("private.png", "a private chunk") { data, text in
+            insert(bytes(text.count, 4) + Data("prVt".utf8) + text + Data(count: 4), before: "IEND", 4, in: &data)
+        },
+        foreign("word.png", "a text with a keyword of its own") { data, text in
+            let content = Data("place\0".utf8) + text
+            insert(bytes(content.count, 4) + Data("tEXt".utf8) + content + Data(count: 4), before: "IEND", 4, in: &data)
+        },
+        foreign("behind.png", "bytes behind the picture") { data, text in data += text },
+        foreign("case.webp", "a chunk in small letters") { data, text in
+            let even = text + Data(count: text.count % 2)
+            data += Data("exif".utf8) + Data(bytes(even.count, 4).reversed()) + even
+            data.replaceSubrange(4..<8, with: Data(bytes(data.count - 8, 4).reversed()))
+        },
+        foreign("application.gif", "a block of an application") { data, text in
+            data.insert(
+                contentsOf: [0x21, 0xFF, 11] + Data("GPSDATA 1.0".utf8) + bytes(text.count, 1) + text + [0],
+                at: data.count - 1)
+        },
+        foreign("brob.jxl", "a compressed box") { data, text in data += box("brob", Data("Exif".utf8) + text) },
+        foreign("maker.heic", "a box of a maker") { data, text in data += box("sefd", text) },
+        foreign("uuid.mp4", "a box of a maker") { data, text in
+            data += box("uuid", Data(repeating: 7, count: 16) + text)
+        },
+        foreign("gap.mp4", "media data of no track") { data, text in data += box("mdat", text) },
+        foreign("behind.mov", "a trailer") { data, text in data += text },
+        foreign("void.mkv", "a void element") { data, text in data += [0xEC] + bytes(0x80 + text.count, 1) + text },
+        LocationCase("a tag of a program", "place.mkv", ffmpeg("-metadata place=48.1375x11.5755")),
+        LocationCase(
+            "a key of a maker", "maker.mp4",
+            ffmpeg("-movflags use_metadata_tags -metadata com.maker.place=48.1375x11.5755")),
+    ]
 
     /// Makes a video with subtitles that contain a position.
     private static func subtitles(_ text: String, _ name: String, _ files: LocationFiles) async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import MediaTestSupport
 import MediaTools
+import Products
 import TestSupport
 import Testing
 
@@ -13,11 +14,17 @@ import Testing
         try await files.media.make("-i \(files.path("plain.mp4")) -i \(text) -map 0 -map 1 -c copy \(options) \(name)")
     }
 
-    @Test func textInFragmentsIsRefused() async throws {
+    @Test func telemetryInFragmentsIsRemoved() async throws {
         let files = try LocationFiles()
-        try await subtitles("-c:s mov_text -movflags frag_keyframe+empty_moov", "fragments.mp4", files)
-        let reason = try await RemoverStage().refusal(of: files.path("fragments.mp4"))
-        #expect(reason?.contains("in fragments") == true, "\(reason ?? "")")
+        let text = "-c:s mov_text -movflags frag_keyframe+empty_moov"
+        try await subtitles(text, "fragments.mp4", files)
+        let stage = try RemoverStage()
+        #expect(try await StepRun(stage.remover, on: files.path("fragments.mp4")).outcome == .unchanged)
+        try files.replace("Hello", by: "GPS 4", in: "fragments.mp4")
+        let product = try #require(try await StepRun(stage.remover, on: files.path("fragments.mp4")).product)
+        #expect(product.range(of: Data("GPS 4".utf8)) == nil)
+        _ = try files.media.write(product, "product.mp4")
+        #expect(try await files.essence(of: "fragments.mp4") == files.essence(of: "product.mp4"))
     }
 
     @Test func compressedSubtitlesOfMatroskaAreRefused() async throws {
@@ -75,7 +82,7 @@ import Testing
         #expect(reason?.contains("track of pictures or sound") == true, "\(reason ?? "")")
     }
 
-    @Test func aTrackOfSensorsWhoseSamplesArePicturesIsRefused() async throws {
+    @Test func picturesStayThatAreSamplesOfSensorsToo() async throws {
         let files = try LocationFiles()
         try await subtitles("-c:s mov_text", "sensors.mp4", files)
         try files.replace("tx3g", by: "gpmd", in: "sensors.mp4")
@@ -86,8 +93,10 @@ import Testing
         let last = try #require(data.range(of: Data("stco".utf8), options: .backwards)).upperBound + 8
         data.replaceSubrange(last..<(last + 4), with: data[first..<(first + 4)])
         let path = try files.media.write(data, "crafted.mp4")
-        let reason = try await RemoverStage().refusal(of: path)
-        #expect(reason?.contains("track of pictures or sound") == true, "\(reason ?? "")")
+        let product = try #require(try await StepRun(RemoverStage().remover, on: path).product)
+        #expect(product.range(of: Data("gpmd".utf8)) == nil)
+        _ = try files.media.write(product, "product.mp4")
+        #expect(try await files.essence(of: "plain.mp4") == files.essence(of: "product.mp4"))
     }
 
     @Test func handlerOfTheDataSaysNothing() async throws {

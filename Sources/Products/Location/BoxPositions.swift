@@ -1,59 +1,86 @@
-/// The positions of an MP4 or QuickTime file, and the changes that remove them. Boxes with positions become free space
-/// of the same size, so that no sample moves. ``HiddenPositions`` finds EXIF and XMP in the same file.
+/// The positions of an MP4 or QuickTime file, and the changes that remove them. Boxes, keys and tracks that are not known to
+/// hold none become free space of the same size, so that no sample moves; so does all space between samples.
+/// ``HiddenPositions`` finds EXIF and XMP in the same file.
 struct BoxPositions {
-    /// How much is removed.
-    enum Thoroughness {
-        /// Everything known to hold positions.
-        case usual
-        /// Also what nobody knows: free space, and boxes of makers. For files in which exiftool found more.
-        case unknownToo(tracks: Set<Int>)
-    }
-
     private(set) var patches: [Patch] = []
     /// Why the positions can't be removed; nil if they can.
     private(set) var obstacle: String?
     /// Where the tracks of pictures and sound begin. Removing positions leaves all of them.
     private(set) var essence: [UInt64] = []
-    /// The tracks of pictures and sound whose samples can be found.
-    private var essentialTracks: [BoxTrack] = []
 
     private let part: FilePart
     private let cancellation: Cancellation
-    private let thoroughness: Thoroughness
+    private let videos: [Range<UInt64>]
+    private let items: ItemParts?
     private var boxes = 0
-    private var tracks = 0
-    private var isFragmented = false
+    private var tracks: [BoxTrack] = []
+    /// The samples of the tracks that stay, and the data of items.
+    private var kept = KeptRanges([])
 
     private static let mostBoxes = 100_000
+    private static let longestText: Int = 1 << 16
     private static let longestTable = 16 << 20
-    /// User data of phones and cameras with a position: 3GPP TS 26.244, 8.10; QuickTime File Format, user data;
-    /// ExifTool, QuickTime.pm.
-    private static let carriers: Set = ["\u{A9}xyz", "loci", "gps ", "GPS ", "gps0", "gpsa", "GPMF", "\u{A9}gps"]
-    private static let known: Set = [
-        "ftyp", "styp", "moov", "moof", "mdat", "wide", "uuid", "meta", "sidx", "ssix", "mfra", "pdin", "pnot", "emsg",
-        "prft", "mvhd", "iods", "trak", "mvex", "udta", "tkhd", "mdia", "edts", "tref", "tapt", "clip", "load", "ctab",
-        "rmra", "cmov", "free", "skip",
+
+    /// Boxes that hold no position, or that are searched, by the box around them (ISO 14496-12; QuickTime File Format).
+    private static let known: [String: Set<String>] = [
+        "": [
+            "ftyp", "styp", "moov", "moof", "mdat", "meta", "udta", "uuid", "sidx", "ssix", "mfra", "pdin", "prft",
+            "mpvd",
+        ],
+        "moov": ["mvhd", "iods", "trak", "mvex", "udta", "meta", "uuid", "pssh", "ctab", "clip", "rmra", "cmov"],
+        "trak": ["tkhd", "mdia", "edts", "tref", "tapt", "clip", "matt", "load", "udta", "meta", "uuid"],
+        "edts": ["elst"], "dinf": ["dref"], "mvex": ["mehd", "trex", "leva", "trep"],
+        "mdia": ["mdhd", "hdlr", "minf", "elng"],
+        "minf": ["vmhd", "smhd", "hmhd", "nmhd", "gmhd", "sthd", "hdlr", "dinf", "stbl"],
+        "stbl": [
+            "stsd", "stts", "ctts", "cslg", "stsc", "stsz", "stz2", "stco", "co64", "stss", "stps", "stsh", "padb",
+            "stdp",
+            "sdtp", "sbgp", "sgpd", "subs", "saiz", "saio",
+        ],
+        "moof": ["mfhd", "traf", "pssh"],
+        "traf": ["tfhd", "tfdt", "trun", "sdtp", "sbgp", "sgpd", "subs", "saiz", "saio", "senc"],
+    ]
+    /// User data that people write, and XMP, which exiftool reads; beside these, all texts with `©`.
+    private static let userData: Set = [
+        "meta", "XMP_", "name", "titl", "auth", "perf", "gnre", "dscp", "cprt", "yrrc", "albm", "hinf", "hnti", "kywd",
+        "WLOC", "LOOP", "SelO", "AllF",
+    ]
+    /// User data of phones and cameras with a position: 3GPP TS 26.244, 8.10; ExifTool, QuickTime.pm.
+    private static let carriers: Set = ["\u{A9}xyz", "\u{A9}gps", "\u{A9}loc"]
+    /// iTunes's items; beside these, all texts with `©`.
+    private static let listItems: Set = [
+        "aART", "trkn", "disk", "gnre", "covr", "cpil", "tmpo", "pgap", "tvsh", "tven", "tvsn", "tves", "tvnn", "desc",
+        "ldes", "sdes", "cprt", "stik", "hdvd", "rtng", "pcst", "catg", "keyw", "purd", "sonm", "soar", "soal", "soaa",
+        "soco", "sosn", "akID", "apID", "cnID", "atID", "plID", "geID", "sfID", "xid ",
+    ]
+    /// XMP, and how a 360° video is projected.
+    private static let uniqueTypes: [[UInt8]] = [
+        [0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8, 0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC],
+        [0xFF, 0xCC, 0x82, 0x63, 0xF8, 0x55, 0x4A, 0x93, 0x88, 0x14, 0x58, 0x7A, 0x02, 0x52, 0x1F, 0xDD],
     ]
 
     /// Searches a file, or a part of one.
     ///
+    /// - Parameters:
+    ///   - removing: The numbers of tracks in which exiftool finds positions, from 1.
+    ///   - items: The items of a picture, whose box `meta` is then searched already.
+    ///   - videos: Videos within a picture, which are searched on their own.
     /// - Throws: ``ProductFailure`` if the file can't be read, has too many boxes, or the task was cancelled.
     init(
-        in part: FilePart, _ cancellation: Cancellation, _ thoroughness: Thoroughness = .usual
+        in part: FilePart, _ cancellation: Cancellation, removing reported: Set<Int> = [], items: ItemParts? = nil,
+        videos: [Range<UInt64>] = []
     ) throws(ProductFailure) {
-        self.part = part
-        self.cancellation = cancellation
-        self.thoroughness = thoroughness
+        (self.part, self.cancellation, self.items, self.videos) = (part, cancellation, items, videos)
         let children = try children(of: part.range)
-        isFragmented = children.contains { $0.type == "moof" }
-        for box in children {
-            switch box.type {
-            case "moov": try searchMovie(box)
-            case "mdat", "moof": break
-            default: try searchData(box)
-            }
-        }
+        try searchTracks(children, reported)
+        if let items { patches += items.patches }
+        for box in children { try searchTopLevel(box) }
+        // What follows the last box is a trailer of a maker.
+        try clearRest(behind: children, in: part.range)
     }
+
+    /// Whether changes overwrite samples of pictures or sound, as those for a crafted track would.
+    func overwritesPicturesOrSound(_ patches: [Patch]) -> Bool { patches.contains { kept.overlaps($0.range) } }
 
     // MARK: Boxes
 
@@ -61,7 +88,7 @@ struct BoxPositions {
         var found: [Box] = []
         var offset = range.lowerBound
         let inner = FilePart(file: part.file, range: range)
-        while offset < range.upperBound, let box = try Box(at: offset, in: inner) {
+        while offset < range.upperBound, let box = try Box(at: offset, in: inner), box.type != "\0\0\0\0" {
             boxes += 1
             if boxes % 1000 == 0 { try cancellation.check() }
             if boxes > Self.mostBoxes { throw .refused("the video has too many boxes") }
@@ -76,46 +103,98 @@ struct BoxPositions {
         return try part.bytes(at: box.content.lowerBound, count: box.content.count) ?? []
     }
 
-    private mutating func remove(_ box: Box) { patches += box.removal }
+    private mutating func remove(_ box: Box) throws(ProductFailure) {
+        patches += try box.removal(in: part, cancellation)
+    }
 
-    private mutating func searchMovie(_ movie: Box) throws(ProductFailure) {
-        let children = try children(of: movie.content)
-        isFragmented = isFragmented || children.contains { $0.type == "mvex" }
-        for box in children {
-            switch box.type {
-            case "trak": try searchTrack(box)
-            case "cmov": obstacle = "its description is compressed, so positions in it can't be removed"
-            default: try searchData(box)
-            }
+    /// Overwrites a range, but for samples.
+    private mutating func clear(_ range: Range<UInt64>) throws(ProductFailure) {
+        for gap in kept.gaps(in: range) { patches += try part.clearing(gap, cancellation) }
+    }
+
+    /// Searches the boxes within one of this type.
+    private mutating func searchChildren(of box: Box) throws(ProductFailure) {
+        let children = try children(of: box.content)
+        for child in children { try search(child, within: box.type) }
+        try clearRest(behind: children, in: box.content)
+    }
+
+    /// Overwrites what is behind the fields of a header, or behind the entries of a table (ISO 14496-12).
+    private mutating func clearEnd(of box: Box) throws(ProductFailure) {
+        let headers = ["mvhd": 100, "tkhd": 84, "mdhd": 24] as [String: UInt64]
+        let entries = ["stts": 8, "ctts": 8, "stsc": 12, "stco": 4, "co64": 8, "stss": 4] as [String: UInt64]
+        let size: UInt64
+        if let header = headers[box.type] {
+            // Times and lengths have eight bytes in the second version.
+            size = header + (try part.number(at: box.content.lowerBound, count: 1) == 1 ? 12 : 0)
+        } else {
+            size = 8 + (try part.number(at: box.content.lowerBound + 4, count: 4) ?? 0) * (entries[box.type] ?? 0)
+        }
+        if size < UInt64(box.content.count) { try clear((box.content.lowerBound + size)..<box.content.upperBound) }
+    }
+
+    private mutating func clearRest(behind boxes: [Box], in range: Range<UInt64>) throws(ProductFailure) {
+        try clear((boxes.last?.range.upperBound ?? range.lowerBound)..<range.upperBound)
+    }
+
+    private mutating func searchTopLevel(_ box: Box) throws(ProductFailure) {
+        switch box.type {
+        case "mdat": try clear(box.content)
+        case "meta" where items != nil: break
+        case "mpvd":
+            for gap in KeptRanges(videos).gaps(in: box.content) { patches += try part.clearing(gap, cancellation) }
+        default: try search(box, within: "")
         }
     }
 
-    /// Searches a box that describes the file or a track.
-    private mutating func searchData(_ box: Box) throws(ProductFailure) {
+    private mutating func search(_ box: Box, within type: String) throws(ProductFailure) {
+        guard Self.known[type]?.contains(box.type) == true else {
+            // A crafted track may have its samples in it.
+            if kept.overlaps(box.range) { obstacle = Self.damaged } else { try remove(box) }
+            return
+        }
         switch box.type {
-        case "udta": for child in try children(of: box.content) { try searchUserData(child) }
+        case "moov", "mdia", "minf", "stbl", "moof", "edts", "dinf", "mvex": try searchChildren(of: box)
+        case "mvhd", "tkhd", "mdhd", "stts", "ctts", "stsc", "stco", "co64", "stss": try clearEnd(of: box)
+        case "trak":
+            if tracks.contains(where: { $0.box.range == box.range }) {
+                try searchChildren(of: box)
+            } else {
+                try remove(box)
+            }
+        case "traf":
+            let id = try children(of: box.content).first { $0.type == "tfhd" }
+                .flatMap { header throws(ProductFailure) in try part.number(at: header.content.lowerBound + 4, count: 4)
+                }
+            if tracks.contains(where: { $0.id == id }) { try searchChildren(of: box) } else { try remove(box) }
+        case "udta":
+            let children = try children(of: box.content)
+            for child in children { try searchUserData(child) }
+            try clearRest(behind: children, in: box.content)
         case "meta": try searchMetadata(box)
-        case _ where Self.carriers.contains(box.type): remove(box)
-        case "free", "skip", "wide":
-            if isThorough, try !isBlank(box) { remove(box) }
-        case _ where isThorough && !Self.known.contains(box.type): remove(box)
+        case "cmov": obstacle = "its description is compressed, so positions in it can't be removed"
+        case "uuid":
+            let name = try part.bytes(at: box.content.lowerBound, count: min(16, box.content.count)) ?? []
+            if !Self.uniqueTypes.contains(name) { try remove(box) }
         default: break
         }
     }
 
+    private static let damaged = "the positions are within a track of pictures or sound"
+
     private mutating func searchUserData(_ box: Box) throws(ProductFailure) {
         if box.type == "meta" { return try searchMetadata(box) }
-        let isText = box.type.hasPrefix("\u{A9}")
-        if Self.carriers.contains(box.type) || isThorough && !isText { return remove(box) }
-        if box.content.count < 1 << 16, PositionText.isFound(in: try content(of: box)) { remove(box) }
+        if try !isText(box, of: Self.userData) { try remove(box) }
     }
 
-    private var isThorough: Bool { if case .unknownToo = thoroughness { true } else { false } }
-
-    private func isBlank(_ box: Box) throws(ProductFailure) -> Bool {
-        // Long free space is rare; without a look into it, it only costs the time to overwrite it.
-        if box.content.count >= 1 << 16 { return false }
-        return try content(of: box).allSatisfy { $0 == 0 }
+    /// Whether a box is known, or a text, and its content is no position.
+    private func isText(_ box: Box, of known: Set<String>) throws(ProductFailure) -> Bool {
+        guard known.contains(box.type) || box.type.hasPrefix("\u{A9}"), !Self.carriers.contains(box.type) else {
+            return false
+        }
+        if box.type == "XMP_" { return true }
+        guard box.content.count < Self.longestText else { return box.type == "covr" }
+        return !PositionText.isFound(in: try content(of: box))
     }
 
     // MARK: Named metadata
@@ -131,125 +210,151 @@ struct BoxPositions {
         }
         guard start <= box.content.upperBound else { return }
         let children = try children(of: start..<box.content.upperBound)
-        var positions: Set<UInt64> = []
-        for keys in children where keys.type == "keys" { positions = Self.positions(inKeys: try content(of: keys)) }
+        var keys: Set<UInt64>?
+        for box in children where box.type == "keys" { keys = Self.harmless(keys: try content(of: box)) }
         for child in children {
             switch child.type {
-            case "ilst": for item in try self.children(of: child.content) { try searchItem(item, positions) }
+            case "hdlr", "keys": break
+            case "ilst":
+                let items = try self.children(of: child.content)
+                for item in items { try searchItem(item, keys) }
+                try clearRest(behind: items, in: child.content)
             // Sony's cameras describe a recording in XML, with a group of positions.
-            case "xml ", "bxml": if try hasPositions(inXML: child) { remove(child) }
-            default: break
+            case "xml ": if try hasPositions(inXML: child) { try remove(child) }
+            default: try remove(child)
             }
         }
+        try clearRest(behind: children, in: start..<box.content.upperBound)
     }
 
     private func hasPositions(inXML box: Box) throws(ProductFailure) -> Bool {
-        if isThorough { return true }
         let text = String(decoding: try content(of: box), as: UTF8.self).lowercased()
-        return text.contains("gps") || text.contains("latitude")
+        return !text.contains("nonrealtimemeta") || text.contains("gps") || text.contains("latitude")
     }
 
-    private mutating func searchItem(_ item: Box, _ positions: Set<UInt64>) throws(ProductFailure) {
+    private mutating func searchItem(_ item: Box, _ keys: Set<UInt64>?) throws(ProductFailure) {
         let index = item.type.unicodeScalars.reduce(UInt64(0)) { $0 << 8 | UInt64($1.value) }
-        if positions.contains(index) || Self.carriers.contains(item.type) { return remove(item) }
-        guard item.content.count < 1 << 16 else { return }
-        let bytes = try content(of: item)
-        let isNamed = item.type == "----" && Self.isPositionKey(bytes)
-        if isNamed || PositionText.isFound(in: bytes) { remove(item) }
+        if let keys {
+            guard keys.contains(index), item.content.count < Self.longestText else { return try remove(item) }
+            if PositionText.isFound(in: try content(of: item)) { try remove(item) }
+        } else if item.type == "----" {
+            // iTunes's own, such as the length of silence before the sound.
+            let names = ["iTunSMPB", "iTunNORM", "Encoding Params", "iTunes_CDDB"]
+            let bytes = item.content.count < Self.longestText ? try content(of: item) : []
+            if !names.contains(where: { !HiddenPositions.find(Array($0.utf8), in: bytes).isEmpty }) { try remove(item) }
+        } else if try !isText(item, of: Self.listItems) {
+            try remove(item)
+        } else if item.type == "covr", try hasCompressedTexts(item) {
+            try remove(item)
+        }
     }
 
-    /// Returns the numbers of the keys that name a position (QuickTime File Format, metadata item keys).
-    private static func positions(inKeys bytes: [UInt8]) -> Set<UInt64> {
+    /// Whether a cover is neither a JPEG nor a PNG without texts, which ``HiddenPositions`` can't search.
+    private func hasCompressedTexts(_ item: Box) throws(ProductFailure) -> Bool {
+        guard item.content.count > 24 else { return false }
+        return try !AttachedPicture.isSearchable(
+            FilePart(file: part.file, range: (item.content.lowerBound + 16)..<item.content.upperBound))
+    }
+
+    /// Names of keys that programs write without a domain.
+    private static let plainKeys: Set = [
+        "title", "artist", "album", "album_artist", "composer", "comment", "description", "synopsis", "copyright",
+        "date",
+        "year", "genre", "track", "show", "network", "encoder", "make", "model", "creation_time", "major_brand",
+        "minor_version", "compatible_brands", "language", "author", "keywords", "software",
+    ]
+
+    /// Returns the numbers of the keys that hold no position (QuickTime File Format, metadata item keys).
+    private static func harmless(keys bytes: [UInt8]) -> Set<UInt64> {
         let reader = ByteReader(bytes: bytes)
         var found: Set<UInt64> = []
         var offset = 8
         var index: UInt64 = 1
         while let size = reader.number(at: offset, count: 4), size >= 8, offset + Int(size) <= bytes.count {
-            if isPositionKey(bytes[(offset + 8)..<(offset + Int(size))]) { found.insert(index) }
+            let name = String(decoding: bytes[(offset + 8)..<(offset + Int(size))], as: UTF8.self).lowercased()
+            let isOfPhone = ["com.apple.quicktime.", "com.android."].contains { name.hasPrefix($0) }
+            let isPosition = ["location", "gps", "latitude", "longitude", "iso6709"].contains { name.contains($0) }
+            if plainKeys.contains(name) || isOfPhone && !isPosition { found.insert(index) }
             offset += Int(size)
             index += 1
         }
         return found
     }
 
-    private static func isPositionKey(_ name: some Collection<UInt8>) -> Bool {
-        let name = String(decoding: name, as: UTF8.self).lowercased()
-        return ["location", "gps", "latitude", "longitude", "iso6709"].contains { name.contains($0) }
-    }
-
     // MARK: Tracks
 
-    /// Whether changes overwrite samples of pictures or sound, as those for a crafted track would. Fragments are not
-    /// searched.
-    ///
-    /// - Throws: ``ProductFailure``; `refused` if the tables of a track are damaged.
-    func overwritesPicturesOrSound(_ patches: [Patch]) throws(ProductFailure) -> Bool {
-        let changed = patches.map(\.range).sorted { $0.lowerBound < $1.lowerBound }
-        if changed.isEmpty { return false }
-        // The furthest end of each change and all before it.
-        var ends: [UInt64] = []
-        for range in changed { ends.append(max(ends.last ?? 0, range.upperBound)) }
-        for track in essentialTracks {
-            for samples in try track.samples(cancellation) {
-                var (first, last) = (0, changed.count)
-                while first < last {
-                    let middle = (first + last) / 2
-                    if changed[middle].lowerBound < samples.upperBound { first = middle + 1 } else { last = middle }
+    /// Finds the tracks that stay, and their samples.
+    private mutating func searchTracks(_ children: [Box], _ reported: Set<Int>) throws(ProductFailure) {
+        var fragments = BoxFragments(part)
+        for movie in children where movie.type == "moov" {
+            for box in try self.children(of: movie.content) {
+                switch box.type {
+                case "trak": tracks.append(try track(box))
+                case "mvex":
+                    for defaults in try self.children(of: box.content) where defaults.type == "trex" {
+                        try fragments.addDefaults(defaults)
+                    }
+                default: break
                 }
-                if first > 0, ends[first - 1] > samples.lowerBound { return true }
             }
         }
-        return false
-    }
-
-    private mutating func searchTrack(_ box: Box) throws(ProductFailure) {
-        tracks += 1
-        let inner = try descendants(of: box)
-        let track = try BoxTrack(handlers: inner.filter { $0.isHandler }.map(\.box), inner.map(\.box), part)
-        if track.isPictureOrSound {
-            essence.append(box.range.lowerBound)
-            if !isFragmented { essentialTracks.append(track) }
+        for fragment in children where fragment.type == "moof" {
+            var end: UInt64 = 0
+            for box in try self.children(of: fragment.content) where box.type == "traf" {
+                try fragments.add(box, try self.children(of: box.content), of: fragment, end: &end)
+            }
         }
-        if try isPosition(track) {
+        for index in tracks.indices { tracks[index].fragments = fragments.samples[tracks[index].id] ?? [] }
+        var staying: [BoxTrack] = []
+        for (index, track) in tracks.enumerated() {
+            let isPosition = try track.isPosition(cancellation) || reported.contains(index + 1)
             if track.isPictureOrSound {
-                obstacle = "it has a track of pictures or sound with the name of another kind"
-            } else if !isFragmented {
-                remove(box)
-                patches += try track.samples(cancellation).map { .zeros($0) }
-            }
-            return
-        }
-        for child in try children(of: box.content) where ["udta", "meta"].contains(child.type) {
-            try searchData(child)
-        }
-    }
-
-    /// Whether a track holds positions. The samples of a fragmented file are not read.
-    private mutating func isPosition(_ track: BoxTrack) throws(ProductFailure) -> Bool {
-        if isFragmented, track.isUnknownData || track.isText {
-            obstacle = "it has a track of text or data in fragments, which is not searched"
-            return true
-        }
-        if case .unknownToo(let reported) = thoroughness, reported.contains(tracks), !track.isPictureOrSound {
-            return true
-        }
-        if track.isUnknownData { return true }
-        return try track.hasPositionsInText(cancellation)
-    }
-
-    /// Returns the boxes of a track that describe its samples, and which of them are handlers directly within `mdia`.
-    private mutating func descendants(of track: Box) throws(ProductFailure) -> [(box: Box, isHandler: Bool)] {
-        var found: [(box: Box, isHandler: Bool)] = []
-        var open = [track]
-        while let box = open.popLast() {
-            for child in try children(of: box.content) {
-                if ["mdia", "minf", "stbl"].contains(child.type) {
-                    open.append(child)
-                } else {
-                    found.append((child, child.type == "hdlr" && box.type == "mdia"))
+                essence.append(track.box.range.lowerBound)
+                if try track.isPosition(cancellation) {
+                    obstacle = "it has a track of pictures or sound with the name of another kind"
                 }
+            } else if isPosition {
+                continue
+            }
+            if track.describesPosition { obstacle = "the description of a track contains a position" }
+            staying.append(track)
+        }
+        tracks = staying
+        try keepSamples(in: children)
+        for track in tracks { patches += try track.messages(cancellation) }
+    }
+
+    /// Collects the samples of the tracks that stay. A chunk of unknown size reaches to the next one.
+    private mutating func keepSamples(in children: [Box]) throws(ProductFailure) {
+        var ranges = (items?.kept ?? []) + videos
+        var open: [Range<UInt64>] = []
+        for track in tracks {
+            let samples = try track.samples(cancellation)
+            ranges += samples
+            if track.hasOpenChunks { open += samples }
+        }
+        if !open.isEmpty {
+            let ends = children.filter { $0.type == "mdat" }.map(\.range.upperBound) + [part.range.upperBound]
+            let marks = (ranges.map(\.lowerBound) + ends).sorted()
+            var next = 0
+            for chunk in open.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+                while next < marks.count, marks[next] <= chunk.lowerBound { next += 1 }
+                if next < marks.count { ranges.append(chunk.lowerBound..<marks[next]) }
             }
         }
-        return found
+        kept = KeptRanges(ranges)
+    }
+
+    private mutating func track(_ box: Box) throws(ProductFailure) -> BoxTrack {
+        var found: [Box] = []
+        var handlers: [Box] = []
+        var open = [box]
+        while let outer = open.popLast() {
+            for child in try children(of: outer.content) {
+                if ["mdia", "minf", "stbl"].contains(child.type) { open.append(child) } else { found.append(child) }
+                if child.type == "hdlr", outer.type == "mdia" { handlers.append(child) }
+            }
+        }
+        return try BoxTrack(box, handlers: handlers, found, part)
     }
 }

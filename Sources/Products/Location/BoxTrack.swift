@@ -9,13 +9,23 @@ struct BoxTrack {
     private let hasPictureOrSoundHeader: Bool
     private var tables: [String: [UInt8]] = [:]
     private let part: FilePart
+    /// The box of the track.
+    let box: Box
+    /// The number of the track, by which fragments name it.
+    private(set) var id: UInt64 = 0
+    /// Where the sample descriptions are.
+    private var place: UInt64 = 0
+    /// The samples in fragments.
+    var fragments: [Range<UInt64>] = []
 
     private static let longestTable = 64 << 20
     private static let mostText: UInt64 = 64 << 20
-    /// Tracks of data that hold no positions of their own: pictures, sound, time codes, subtitles.
-    private static let understood: Set = ["vide", "soun", "tmcd", "hint", "auxv", "pict", "odsm", "sdsm"]
+    /// Kinds of tracks that hold no positions of their own: pictures, sound, time codes.
+    private static let understood: Set = ["vide", "soun", "tmcd", "auxv"]
     private static let texts: Set = ["text", "sbtl", "subt", "subp", "clcp"]
     private static let textFormats: Set = ["text", "tx3g", "wvtt", "stpp", "c608", "c708", "mp4s"]
+    /// Subtitles that are pictures or coded, so that digits in them mean nothing.
+    private static let pictureFormats: Set = ["mp4s", "c608", "c708"]
 
     /// Sample formats of pictures and sound.
     private static let codecs: Set = [
@@ -30,21 +40,26 @@ struct BoxTrack {
     /// - Parameters:
     ///   - handlers: The handlers directly within `mdia`. `minf` may have one of its own, for the data.
     ///   - boxes: The boxes within `trak`, `mdia`, `minf` and `stbl`.
-    init(handlers: [Box], _ boxes: [Box], _ part: FilePart) throws(ProductFailure) {
+    init(_ box: Box, handlers: [Box], _ boxes: [Box], _ part: FilePart) throws(ProductFailure) {
+        self.box = box
         self.part = part
         hasPictureOrSoundHeader = boxes.contains { $0.type == "vmhd" || $0.type == "smhd" }
         if let box = handlers.first, box.content.count >= 12 {
             let bytes = try part.bytes(at: box.content.lowerBound, count: 12) ?? []
             handler = String(decoding: bytes.suffix(4), as: UTF8.self)
         }
-        for box in boxes where ["stsd", "stco", "co64", "stsz", "stz2", "stsc"].contains(box.type) {
+        for box in boxes where ["tkhd", "stsd", "stco", "co64", "stsz", "stz2", "stsc"].contains(box.type) {
             guard box.content.count <= Self.longestTable else { throw .refused("a table of the video is too large") }
             let bytes = try part.bytes(at: box.content.lowerBound, count: box.content.count) ?? []
-            if box.type == "stsd" {
+            switch box.type {
+            case "tkhd":
+                let reader = ByteReader(bytes: bytes)
+                id = reader.number(at: bytes.first == 1 ? 20 : 12, count: 4) ?? 0
+            case "stsd":
                 description = bytes
+                place = box.content.lowerBound
                 format = String(decoding: bytes.dropFirst(12).prefix(4), as: UTF8.self)
-            } else {
-                tables[box.type] = bytes
+            default: tables[box.type] = bytes
             }
         }
     }
@@ -54,30 +69,63 @@ struct BoxTrack {
         ["vide", "soun"].contains(handler) || hasPictureOrSoundHeader || Self.codecs.contains(format)
     }
 
-    /// Whether the samples are subtitles or other text.
-    var isText: Bool { Self.texts.contains(handler) }
+    /// Whether the sample descriptions contain a position.
+    var describesPosition: Bool { description.count < 1 << 20 && PositionText.isFound(in: description) }
 
-    /// Whether the track holds data that nobody here can read, such as the sensors of a camera: `gpmd`, `camm`, `rtmd`,
-    /// `mett`. Phones write harmless tracks of the kind `mebx`, which name what they hold.
-    var isUnknownData: Bool {
-        if Self.understood.contains(handler) { return false }
-        if isText { return !Self.textFormats.contains(format) }
-        guard format == "mebx" else { return true }
-        let names = String(decoding: description, as: UTF8.self).lowercased()
-        return names.contains("location") || names.contains("gps")
+    /// Whether the track must go: it holds data that nobody here can read, such as the sensors of a camera (`gpmd`,
+    /// `camm`, `rtmd`, `mett`), or subtitles with positions, as drones write them.
+    func isPosition(_ cancellation: Cancellation) throws(ProductFailure) -> Bool {
+        if Self.texts.contains(handler) {
+            if !Self.textFormats.contains(format) { return true }
+            return try hasTelemetry(cancellation)
+        }
+        return !Self.understood.contains(handler) && !isMetadataOfPhone
     }
 
-    /// Whether the samples are text with positions, as drones write them.
-    func hasPositionsInText(_ cancellation: Cancellation) throws(ProductFailure) -> Bool {
-        guard isText else { return false }
+    /// Phones write harmless tracks of the kind `mebx`, which name what they hold.
+    private var isMetadataOfPhone: Bool {
+        guard format == "mebx" else { return false }
+        let names = HiddenPositions.find(Array("keyd".utf8), in: description).count
+        let known = HiddenPositions.find(Array("keydmdtacom.apple.quicktime.".utf8), in: description).count
+        let text = String(decoding: description, as: UTF8.self).lowercased()
+        return names == known && !text.contains("location") && !text.contains("gps")
+    }
+
+    private func hasTelemetry(_ cancellation: Cancellation) throws(ProductFailure) -> Bool {
+        if Self.pictureFormats.contains(format) { return false }
         var read: UInt64 = 0
         for range in try samples(cancellation) {
             try cancellation.check()
             read += UInt64(range.count)
             if read > Self.mostText { throw .refused("the subtitles of the video are too long") }
-            if PositionText.isFound(in: try part.bytes(at: range.lowerBound, count: range.count) ?? []) { return true }
+            if PositionText.isTelemetry(try part.bytes(at: range.lowerBound, count: range.count) ?? []) { return true }
         }
         return false
+    }
+
+    /// Returns the changes that remove messages from the pictures.
+    func messages(_ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+        guard let codec = SupplementalMessages.Codec(format) else { return [] }
+        let name = codec == .h264 ? "avcC" : codec == .hevc ? "hvcC" : "vvcC"
+        var patches: [Patch] = []
+        var search: SupplementalMessages?
+        for hit in HiddenPositions.find(Array(name.utf8), in: description) {
+            let configuration = description.dropFirst(hit + 4 + (codec == .vvc ? 4 : 0))
+            if codec == .hevc {
+                patches += SupplementalMessages.patches(
+                    forConfiguration: configuration, at: place + UInt64(configuration.startIndex))
+            }
+            search = search ?? SupplementalMessages(codec, configuration: configuration)
+        }
+        guard let search else { throw .refused("the video has no configuration of its pictures") }
+        for range in try samples(cancellation) { patches += try search.patches(for: range, in: part, cancellation) }
+        return patches
+    }
+
+    /// Whether the sizes of samples are not in bytes, as in old sound of QuickTime. Only the places of chunks are known then.
+    var hasOpenChunks: Bool {
+        tables["stz2"] == nil && handler == "soun"
+            && ByteReader(bytes: tables["stsz"] ?? []).number(at: 4, count: 4) == 1
     }
 
     /// Returns where the samples are, chunk by chunk (ISO 14496-12, 8.7).
@@ -93,9 +141,10 @@ struct BoxTrack {
         for (index, offset) in offsets.enumerated() {
             if index % 1000 == 0 { try cancellation.check() }
             while run + 1 < runs.count, runs[run + 1].firstChunk <= index + 1 { run += 1 }
-            guard run < runs.count, let size = sizes.take(runs[run].samples) else {
+            guard run < runs.count, let counted = sizes.take(runs[run].samples) else {
                 throw .refused("the tables of a track of the video are damaged")
             }
+            let size = hasOpenChunks ? min(1, counted) : counted
             guard size > 0 else { continue }
             guard let start = position(of: offset), size <= part.range.upperBound - start else {
                 throw .refused("a track of the video reaches over the end of the file")
@@ -104,7 +153,7 @@ struct BoxTrack {
             if total > UInt64(part.range.count) { throw .refused("the chunks of a track of the video overlap") }
             found.append(start..<(start + size))
         }
-        return found
+        return found + fragments
     }
 
     /// Offsets count from the start of the video, which may begin within a picture.

@@ -15,6 +15,16 @@ struct HiddenPositions {
     var isEmpty: Bool { patches.isEmpty && obstacle == nil }
 
     private static let exif = Array("Exif\0\0".utf8)
+    /// The entry of a latitude in a directory of positions, in both orders of bytes.
+    private static let latitudes: [(pattern: [UInt8], isLittle: Bool)] = [
+        ([2, 0, 5, 0, 3, 0, 0, 0], true), ([0, 2, 0, 5, 0, 0, 0, 3], false),
+    ]
+    /// `GPSL` in UTF-16, in which exiftool reads no XMP.
+    private static let wide: [UInt8] = [0x47, 0, 0x50, 0, 0x53, 0, 0x4C]
+    /// What AVCHD camcorders write into the pictures (ExifTool, H264.pm).
+    private static let camcorder: [UInt8] =
+        [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
+        + Array("MDPM".utf8)
     private static let freeGPS = Array("freeGPS ".utf8)
     /// The end of `GPSLatitude`, and of `GpsLongtitude`, as a maker of drones writes it.
     private static let name = Array("itude".utf8)
@@ -32,8 +42,11 @@ struct HiddenPositions {
 
     /// Searches a part of a file.
     ///
+    /// - Parameter isTransportStream: Whether exiftool reads the messages of camcorders, which need not hold a position.
     /// - Throws: ``ProductFailure`` if the file can't be read or the task was cancelled.
-    init(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) {
+    init(
+        in part: FilePart, _ cancellation: Cancellation, isTransportStream: Bool = false
+    ) throws(ProductFailure) {
         var offset = part.range.lowerBound
         while offset < part.range.upperBound {
             try cancellation.check()
@@ -44,6 +57,17 @@ struct HiddenPositions {
             let end = isLast ? count : Self.pieceSize
             for position in Self.find(Self.exif, in: piece) where position < end {
                 try addTIFF(at: offset + UInt64(position + Self.exif.count), in: part)
+            }
+            for (pattern, isLittle) in Self.latitudes {
+                for position in Self.find(pattern, in: piece) where position < end {
+                    try addLatitude(at: offset + UInt64(position), isLittle, in: part)
+                }
+            }
+            for position in Self.find(Self.camcorder, in: piece) where position < end && !isTransportStream {
+                obstacle = obstacle ?? "its pictures contain a position at byte \(offset + UInt64(position))"
+            }
+            if !Self.find(Self.wide, in: piece).isEmpty {
+                obstacle = obstacle ?? "the file contains the name of a position in UTF-16"
             }
             for position in Self.find(Self.freeGPS, in: piece) where position < end {
                 try addBlock(at: offset + UInt64(position), in: part)
@@ -125,6 +149,16 @@ struct HiddenPositions {
                     ByteReader(bytes: $0, isLittleEndian: entries.isLittleEndian).number(at: 0, count: 4)
                 } ?? 0
         }
+    }
+
+    /// Notes a directory of positions that no directory led to, such as one that a program unlinked and left. The entry
+    /// before that of the latitude names its hemisphere.
+    private mutating func addLatitude(at offset: UInt64, _ isLittle: Bool, in part: FilePart) throws(ProductFailure) {
+        let entry: [UInt8] = isLittle ? [1, 0, 2, 0, 2, 0, 0, 0] : [0, 1, 0, 2, 0, 0, 0, 2]
+        guard offset >= 12, let before = try part.bytes(at: offset - 12, count: 12), before.starts(with: entry),
+            [UInt8(ascii: "N"), UInt8(ascii: "S")].contains(before[8])
+        else { return }
+        obstacle = obstacle ?? "the file contains a position that nothing leads to, at byte \(offset)"
     }
 
     private func entries(

@@ -1,5 +1,5 @@
-/// The positions of a Matroska or WebM file, and the changes that remove them. Tags with positions become void elements
-/// of the same size (RFC 8794, 11.3.2), so that no block moves.
+/// The positions of a Matroska or WebM file, and the changes that remove them. Elements and tags that are not known to hold
+/// none become void elements of the same size, so that no block moves.
 struct MatroskaPositions {
     private(set) var patches: [Patch] = []
     /// Why the positions can't be removed; nil if they can.
@@ -9,25 +9,31 @@ struct MatroskaPositions {
     private let cancellation: Cancellation
     private let changesAttachments: Bool
     private var elements = 0
+    private var tracks: Set<UInt64> = []
     private var subtitleTracks: Set<UInt64> = []
+    private var searches: [UInt64: SupplementalMessages] = [:]
+    private var hasTransparency = false
 
     private static let mostElements = 50_000_000
     private static let longestTag: UInt64 = 1 << 20
-    private static let longestPicture = 64 << 20
 
     /// Element IDs (RFC 9559, section 5.1).
     private enum ID {
+        static let header: UInt64 = 0x1A45_DFA3
         static let segment: UInt64 = 0x1853_8067
         static let cluster: UInt64 = 0x1F43_B675
-        static let blockGroup: UInt64 = 0xA0
         static let block: UInt64 = 0xA1
         static let simpleBlock: UInt64 = 0xA3
+        static let additions: UInt64 = 0x75A1
         static let tracks: UInt64 = 0x1654_AE6B
         static let trackEntry: UInt64 = 0xAE
         static let trackNumber: UInt64 = 0xD7
         static let trackType: UInt64 = 0x83
         static let codec: UInt64 = 0x86
+        static let codecPrivate: UInt64 = 0x63A2
         static let encodings: UInt64 = 0x6D80
+        static let video: UInt64 = 0xE0
+        static let alphaMode: UInt64 = 0x53C0
         static let attachments: UInt64 = 0x1941_A469
         static let attachedFile: UInt64 = 0x61A7
         static let fileData: UInt64 = 0x465C
@@ -39,36 +45,125 @@ struct MatroskaPositions {
         static let checksum: UInt64 = 0xBF
     }
 
+    /// The elements that stay, by the element around them. Elements that are not named here are read as a whole.
+    private static let known: [UInt64: Set<UInt64>] = [
+        ID.header: [0x4286, 0x42F7, 0x42F2, 0x42F3, 0x4282, 0x4287, 0x4285],
+        ID.segment: [
+            0x114D_9B74, 0x1549_A966, ID.tracks, 0x1043_A770, ID.cluster, 0x1C53_BB6B, ID.attachments, ID.tags,
+        ],
+        // SeekHead, Seek, Info, Cues.
+        0x114D_9B74: [0x4DBB], 0x4DBB: [0x53AB, 0x53AC],
+        0x1549_A966: [
+            0x73A4, 0x7384, 0x3C_B923, 0x3C_83AB, 0x3E_B923, 0x3E_83BB, 0x4444, 0x6924, 0x2A_D7B1, 0x4489, 0x4461,
+            0x7BA9,
+            0x4D80, 0x5741,
+        ],
+        0x1C53_BB6B: [0xBB],
+        ID.tracks: [ID.trackEntry],
+        ID.trackEntry: [
+            0xD7, 0x73C5, 0x83, 0xB9, 0x88, 0x55AA, 0x55AB, 0x55AC, 0x55AD, 0x55AE, 0x55AF, 0x9C, 0x6DE7, 0x6DF8,
+            0x23_E383, 0x23_4E7A, 0x23_314F, 0x537F, 0x55EE, 0x41E4, 0x536E, 0x22_B59C, 0x22_B59D, 0x86, 0x63A2,
+            0x25_8688, 0x7446, 0xAA, 0x6FAB, 0x56AA, 0x56BB, 0x6624, 0xE0, 0xE1, 0xE2, 0x6D80,
+        ],
+        ID.video: [
+            0x9A, 0x9D, 0x53B8, 0x53C0, 0xB0, 0xBA, 0x54AA, 0x54BB, 0x54CC, 0x54DD, 0x54B0, 0x54BA, 0x54B2, 0x54B3,
+            0x2E_B524, 0x2F_B523, 0x23_83E3, 0x55B0, 0x7670,
+        ],
+        0xE1: [0xB5, 0x78B5, 0x9F, 0x7D7B, 0x6264, 0x52F1],
+        ID.cluster: [0xE7, 0x5854, 0xA7, 0xAB, ID.simpleBlock, 0xA0],
+        0xA0: [ID.block, ID.additions, 0x9B, 0xFA, 0xFB, 0xFD, 0x75A2, 0x8E],
+        ID.attachments: [ID.attachedFile],
+        ID.attachedFile: [0x467E, 0x466E, 0x4660, ID.fileData, 0x46AE],
+        ID.tags: [ID.tag], ID.tag: [0x63C0, ID.simpleTag],
+        ID.simpleTag: [ID.tagName, 0x447A, 0x447B, 0x4484, 0x44B4, ID.tagString, ID.simpleTag],
+    ]
+
     /// - Parameters:
     ///   - changesAttachments: Whether attached files are changed, so that their checksum must go.
-    /// - Throws: ``ProductFailure`` if the file can't be read, has too many elements, or the task was cancelled.
+    /// - Throws: ``ProductFailure`` if the file can't be read to its end, has too many elements, or the task was cancelled.
     init(
         in part: FilePart, changesAttachments: Bool, _ cancellation: Cancellation
     ) throws(ProductFailure) {
         self.part = part
         self.changesAttachments = changesAttachments
         self.cancellation = cancellation
-        try search(part.range)
-    }
-
-    /// Searches the elements in a range one after the other, so that clusters of unknown size are no special case.
-    private mutating func search(_ range: Range<UInt64>) throws(ProductFailure) {
-        var offset = range.lowerBound
-        while let element = try next(at: offset, before: range.upperBound) {
+        var offset = part.range.lowerBound
+        while let element = try next(at: offset, before: part.range.upperBound) {
             offset = element.range.upperBound
-            switch element.id {
-            // Their children follow.
-            case ID.segment: offset = element.content.lowerBound
-            case ID.cluster, ID.blockGroup:
-                if element.hasUnknownSize || !subtitleTracks.isEmpty { offset = element.content.lowerBound }
-            case ID.tracks: try searchTracks(element)
-            case ID.tags: _ = try removePositions(in: element)
-            case ID.attachments: try searchAttachments(element)
-            case ID.block, ID.simpleBlock: try searchBlock(element)
-            default:
-                if element.hasUnknownSize { throw .refused("the video has an element without size") }
+            if element.id == ID.header || element.id == ID.segment {
+                offset = try searchChildren(of: element).end
+            } else {
+                patches += try element.removal(in: part, cancellation)
             }
         }
+        try requireBlank(offset..<part.range.upperBound)
+    }
+
+    /// Some programs leave zeros behind the last element.
+    private func requireBlank(_ range: Range<UInt64>) throws(ProductFailure) {
+        if try !part.clearing(range, cancellation).isEmpty {
+            throw .refused("the video has data between its elements, so it can't be read to the end")
+        }
+    }
+
+    /// Searches the elements within one. A cluster of unknown size ends where an element of its own level begins.
+    ///
+    /// - Returns: Where it ends, and whether something in it changes, which makes its checksum wrong.
+    private mutating func searchChildren(
+        of element: Element
+    ) throws(ProductFailure) -> (end: UInt64, isChanged: Bool) {
+        var offset = element.content.lowerBound
+        var checksum: Element?
+        var isChanged = element.id == ID.attachments && changesAttachments
+        while let child = try next(at: offset, before: element.content.upperBound) {
+            if element.hasUnknownSize, element.id == ID.cluster, Self.known[ID.segment]?.contains(child.id) == true {
+                return (offset, isChanged)
+            }
+            if child.hasUnknownSize, child.id != ID.cluster { throw .refused("the video has an element without size") }
+            offset = child.range.upperBound
+            if child.id == ID.checksum {
+                checksum = child
+            } else if try search(child, within: element, &offset) {
+                isChanged = true
+            }
+        }
+        try requireBlank(offset..<element.content.upperBound)
+        if isChanged, let checksum { patches += try checksum.removal(in: part, cancellation) }
+        return (element.content.upperBound, isChanged)
+    }
+
+    /// Searches an element.
+    ///
+    /// - Returns: Whether it changes.
+    private mutating func search(
+        _ element: Element, within parent: Element, _ end: inout UInt64
+    ) throws(ProductFailure) -> Bool {
+        let before = patches.count
+        let isKnown = Self.known[parent.id]?.contains(element.id) == true
+        if !isKnown || element.id == ID.additions && !hasTransparency {
+            patches += try element.removal(in: part, cancellation)
+            return patches.count > before
+        }
+        switch element.id {
+        case ID.block, ID.simpleBlock: try searchBlock(element)
+        case ID.simpleTag where try isForeign(element):
+            patches += try element.removal(in: part, cancellation)
+            return true
+        case ID.trackEntry: try searchTrack(element)
+        case ID.fileData:
+            let file = FilePart(file: part.file, range: element.content)
+            if try !AttachedPicture.isSearchable(file) {
+                obstacle = "it has an attached file that may contain positions"
+            }
+        default: break
+        }
+        var isChanged = patches.count > before
+        if Self.known[element.id] != nil {
+            let inner = try searchChildren(of: element)
+            end = inner.end
+            isChanged = isChanged || inner.isChanged
+        }
+        return isChanged
     }
 
     /// Reads the header of an element; nil at the end.
@@ -97,56 +192,29 @@ struct MatroskaPositions {
 
     // MARK: Tags
 
-    /// Makes every tag with a position void, and checksums with it.
-    ///
-    /// - Returns: Whether there was one in the element.
-    private mutating func removePositions(in element: Element) throws(ProductFailure) -> Bool {
-        let children = try children(of: element)
-        if element.id == ID.simpleTag, try isPosition(children) {
-            patches += element.removal
-            return true
-        }
-        var isChanged = false
-        for child in children where [ID.tag, ID.simpleTag].contains(child.id) {
-            if try removePositions(in: child) { isChanged = true }
-        }
-        if isChanged { for child in children where child.id == ID.checksum { patches += child.removal } }
-        return isChanged
-    }
+    /// The official tags that are no places (matroska.org/technical/tagging.html), and those that programs derive from MP4.
+    private static let tags: Set<String> = Set(
+        """
+        TITLE SUBTITLE ORIGINAL ARTIST LEAD_PERFORMER ACCOMPANIMENT COMPOSER ARRANGER LYRICS LYRICIST CONDUCTOR DIRECTOR \
+        ASSISTANT_DIRECTOR DIRECTOR_OF_PHOTOGRAPHY SOUND_ENGINEER ACTOR CHARACTER WRITTEN_BY SCREENPLAY_BY EDITED_BY \
+        PRODUCER PUBLISHER LABEL GENRE MOOD CONTENT_TYPE SUBJECT DESCRIPTION KEYWORDS SUMMARY SYNOPSIS PERIOD LAW_RATING \
+        RATING DATE DATE_RELEASED DATE_RECORDED DATE_ENCODED DATE_TAGGED DATE_DIGITIZED DATE_WRITTEN DATE_PURCHASED \
+        COMMENT PLAY_COUNTER ENCODER ENCODED_BY ENCODER_SETTINGS BPS FPS BPM MEASURE TUNING REPLAYGAIN_GAIN \
+        REPLAYGAIN_PEAK ISRC COPYRIGHT LICENSE URL TOTAL_PARTS PART_NUMBER PART_OFFSET ALBUM ALBUM_ARTIST TRACK DURATION \
+        LANGUAGE HANDLER_NAME VENDOR_ID MAJOR_BRAND MINOR_VERSION COMPATIBLE_BRANDS CREATION_TIME TIMECODE ROTATE \
+        STEREO_MODE ALPHA_MODE NUMBER_OF_FRAMES NUMBER_OF_BYTES MAKE MODEL SOFTWARE MIMETYPE FILENAME SHOW NETWORK
+        """.split { $0 == " " || $0 == "\n" }.map(String.init))
 
-    private func isPosition(_ children: [Element]) throws(ProductFailure) -> Bool {
-        let name = String(decoding: try content(of: children.first { $0.id == ID.tagName }), as: UTF8.self).lowercased()
-        let words = ["location", "gps", "latitude", "longitude", "iso6709", "coordinates"]
-        if words.contains(where: { name.contains($0) }) { return true }
+    private mutating func isForeign(_ tag: Element) throws(ProductFailure) -> Bool {
+        let children = try children(of: tag)
+        let name = String(decoding: try content(of: children.first { $0.id == ID.tagName }), as: UTF8.self).uppercased()
+        // The language may follow, as in `TITLE-ENG`.
+        let base = String(name.prefix { $0 != "-" && $0 != "\0" })
+        let isOfPhone =
+            ["_STATISTICS_", "COM.APPLE.QUICKTIME.", "COM.ANDROID."].contains { name.hasPrefix($0) }
+            && !["LOCATION", "GPS", "ISO6709"].contains { name.contains($0) }
+        if !isOfPhone, !Self.tags.contains(base) { return true }
         return PositionText.isFound(in: try content(of: children.first { $0.id == ID.tagString }))
-    }
-
-    // MARK: Attachments
-
-    /// JPEG, GIF, and fonts: TrueType, OpenType, collections, WOFF.
-    private static let attachable: [[UInt8]] = [
-        [0xFF, 0xD8, 0xFF], Array("GIF8".utf8), [0, 1, 0, 0, 0], Array("OTTO".utf8), Array("ttcf".utf8),
-        Array("true".utf8), Array("wOFF".utf8), Array("wOF2".utf8),
-    ]
-    private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-
-    /// exiftool does not read attached files, and ``HiddenPositions`` finds EXIF and XMP only if they are not compressed.
-    private mutating func searchAttachments(_ attachments: Element) throws(ProductFailure) {
-        for child in try children(of: attachments) {
-            if child.id == ID.checksum, changesAttachments { patches += child.removal }
-            guard child.id == ID.attachedFile else { continue }
-            for data in try children(of: child) where data.id == ID.fileData {
-                if try !isAttachable(data) { obstacle = "it has an attached file that may contain positions" }
-            }
-        }
-    }
-
-    private func isAttachable(_ data: Element) throws(ProductFailure) -> Bool {
-        let start = try part.bytes(at: data.content.lowerBound, count: min(8, data.content.count)) ?? []
-        if Self.attachable.contains(where: { start.starts(with: $0) }) { return true }
-        guard start == Self.png, data.content.count <= Self.longestPicture else { return false }
-        let bytes = try part.bytes(at: data.content.lowerBound, count: data.content.count) ?? []
-        return ["eXIf", "zTXt", "iTXt", "tEXt"].allSatisfy { HiddenPositions.find(Array($0.utf8), in: bytes).isEmpty }
     }
 
     // MARK: Tracks
@@ -156,19 +224,50 @@ struct MatroskaPositions {
     private static let logo: UInt64 = 16
     private static let subtitle: UInt64 = 17
 
-    private mutating func searchTracks(_ tracks: Element) throws(ProductFailure) {
-        for entry in try children(of: tracks) where entry.id == ID.trackEntry {
-            let children = try children(of: entry)
-            let type = try number(in: children.first { $0.id == ID.trackType })
-            let codec = String(decoding: try content(of: children.first { $0.id == ID.codec }), as: UTF8.self)
-            switch type {
-            case Self.video, Self.audio, Self.logo: break
-            case Self.subtitle where children.contains { $0.id == ID.encodings } && !Self.hasPictures(codec):
-                obstacle = "its subtitles are compressed or encrypted, so they can't be searched"
-            case Self.subtitle where !codec.hasPrefix("D_WEBVTT/METADATA"):
-                subtitleTracks.insert(try number(in: children.first { $0.id == ID.trackNumber }))
-            default: obstacle = "it has a track of data, which may contain positions"
+    private mutating func searchTrack(_ entry: Element) throws(ProductFailure) {
+        let children = try children(of: entry)
+        let type = try number(in: children.first { $0.id == ID.trackType })
+        let number = try number(in: children.first { $0.id == ID.trackNumber })
+        let codec = String(decoding: try content(of: children.first { $0.id == ID.codec }), as: UTF8.self)
+        tracks.insert(number)
+        let isEncoded = children.contains { $0.id == ID.encodings }
+        for settings in children where settings.id == ID.video {
+            let mode = try self.children(of: settings).first { $0.id == ID.alphaMode }
+            if try self.number(in: mode) == 1 { hasTransparency = true }
+        }
+        switch type {
+        case Self.video, Self.audio, Self.logo:
+            try searchConfiguration(
+                codec, children.first { $0.id == ID.codecPrivate }, of: number, isEncoded: isEncoded)
+        case Self.subtitle where isEncoded && !Self.hasPictures(codec):
+            obstacle = "its subtitles are compressed or encrypted, so they can't be searched"
+        case Self.subtitle where Self.hasPictures(codec): break
+        case Self.subtitle where !codec.hasPrefix("D_WEBVTT/METADATA"): subtitleTracks.insert(number)
+        default: obstacle = "it has a track of data, which may contain positions"
+        }
+    }
+
+    private mutating func searchConfiguration(
+        _ codec: String, _ element: Element?, of track: UInt64, isEncoded: Bool
+    ) throws(ProductFailure) {
+        let configuration = try content(of: element)
+        guard let kind = SupplementalMessages.Codec(codec) else {
+            // H.264 in the way of AVI has no sizes before its units.
+            let name = String(decoding: configuration, as: UTF8.self).lowercased()
+            if codec.hasPrefix("V_MS") || codec == "V_QUICKTIME",
+                ["264", "265", "avc", "hevc", "hvc1"].contains(where: { name.contains($0) })
+            {
+                obstacle = "its pictures can't be searched for positions"
             }
+            return
+        }
+        guard !isEncoded, let element, let search = SupplementalMessages(kind, configuration: configuration[...]) else {
+            return obstacle = "its pictures are compressed a second time, so they can't be searched for positions"
+        }
+        searches[track] = search
+        if kind == .hevc {
+            patches += SupplementalMessages.patches(
+                forConfiguration: configuration[...], at: element.content.lowerBound)
         }
     }
 
@@ -182,69 +281,42 @@ struct MatroskaPositions {
         return ByteReader(bytes: bytes).number(at: 0, count: bytes.count) ?? 0
     }
 
-    /// Searches the text of a subtitle. Its track's number comes first, then a time and flags.
+    /// Searches a block. Its track's number comes first, then a time and flags.
     private mutating func searchBlock(_ block: Element) throws(ProductFailure) {
-        let start = try part.bytes(at: block.content.lowerBound, count: min(8, block.content.count)) ?? []
-        guard let track = VariableNumber(start[...], keepsMarker: false), subtitleTracks.contains(track.value),
-            PositionText.isFound(in: try content(of: block))
-        else { return }
-        obstacle = "its subtitles contain positions"
-    }
-}
-
-/// An element of EBML (RFC 8794, section 5).
-private struct Element {
-    let id: UInt64
-    let range: Range<UInt64>
-    let content: Range<UInt64>
-    let hasUnknownSize: Bool
-
-    /// Reads the header of an element; nil if there is none. An element that reaches over the end is cut.
-    init?(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
-        guard offset < part.range.upperBound else { return nil }
-        let count = Int(min(12, part.range.upperBound - offset))
-        guard let header = try part.bytes(at: offset, count: count),
-            let id = VariableNumber(header[...], keepsMarker: true), id.length <= 4,
-            let size = VariableNumber(header.dropFirst(id.length), keepsMarker: false)
-        else { return nil }
-        self.id = id.value
-        hasUnknownSize = size.isUnknown
-        let start = offset + UInt64(id.length + size.length)
-        let end = size.isUnknown ? part.range.upperBound : min(start + size.value, part.range.upperBound)
-        guard start <= end else { return nil }
-        range = offset..<end
-        content = start..<end
-    }
-
-    /// Makes the element void, with a size of one or eight bytes.
-    var removal: [Patch] {
-        let count = UInt64(range.count)
-        let void: [UInt8]
-        if count - 2 < 0x7F {
-            void = [0xEC, UInt8(0x80 | count - 2)]
-        } else {
-            let size = count - 9 | 1 << 56
-            void = [0xEC] + (0..<8).reversed().map { UInt8(truncatingIfNeeded: size >> (8 * $0)) }
+        let start = try part.bytes(at: block.content.lowerBound, count: min(12, block.content.count)) ?? []
+        guard let track = VariableNumber(start[...], keepsMarker: false) else {
+            throw .refused("a block of the video is damaged")
         }
-        return [.bytes(void, at: range.lowerBound), .zeros((range.lowerBound + UInt64(void.count))..<range.upperBound)]
+        // Tracks come first (RFC 9559, 25.3.3).
+        guard tracks.contains(track.value) else { throw .refused("the video has a block before its track") }
+        if let search = searches[track.value] {
+            guard let flags = start.dropFirst(track.length + 2).first, flags & 0x06 == 0 else {
+                throw .refused("the pictures of the video can't be searched for messages with positions")
+            }
+            let samples = (block.content.lowerBound + UInt64(track.length) + 3)..<block.content.upperBound
+            patches += try search.patches(for: samples, in: part, cancellation)
+        } else if subtitleTracks.contains(track.value), PositionText.isTelemetry(try content(of: block)) {
+            obstacle = "its subtitles contain positions"
+        }
     }
 }
 
-/// A number with a length of its own (RFC 8794, section 4).
-private struct VariableNumber {
-    let value: UInt64
-    let length: Int
-    /// Whether all bits are set, as in a size that was unknown when it was written.
-    let isUnknown: Bool
+/// A file within a video, such as a cover.
+enum AttachedPicture {
+    private static let longestPicture = 64 << 20
+    /// JPEG, GIF, and fonts: TrueType, OpenType, collections, WOFF.
+    private static let searchable: [[UInt8]] = [
+        [0xFF, 0xD8, 0xFF], Array("GIF8".utf8), [0, 1, 0, 0, 0], Array("OTTO".utf8), Array("ttcf".utf8),
+        Array("true".utf8), Array("wOFF".utf8), Array("wOF2".utf8),
+    ]
+    private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// - Parameter keepsMarker: Whether the marker of the length counts, as in element IDs.
-    init?(_ bytes: ArraySlice<UInt8>, keepsMarker: Bool) {
-        guard let first = bytes.first, first != 0 else { return nil }
-        length = first.leadingZeroBitCount + 1
-        guard bytes.count >= length else { return nil }
-        let whole = bytes.prefix(length).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let marker = UInt64(1) << (7 * UInt64(length))
-        value = keepsMarker ? whole : whole & (marker - 1)
-        isUnknown = whole & (marker - 1) == marker - 1
+    /// Whether ``HiddenPositions`` finds all positions in the file: EXIF and XMP must not be compressed.
+    static func isSearchable(_ file: FilePart) throws(ProductFailure) -> Bool {
+        let start = try file.bytes(at: file.range.lowerBound, count: min(8, file.range.count)) ?? []
+        if searchable.contains(where: { start.starts(with: $0) }) { return true }
+        guard start == png, file.range.count <= longestPicture else { return false }
+        let bytes = try file.bytes(at: file.range.lowerBound, count: file.range.count) ?? []
+        return ["eXIf", "zTXt", "iTXt", "tEXt"].allSatisfy { HiddenPositions.find(Array($0.utf8), in: bytes).isEmpty }
     }
 }

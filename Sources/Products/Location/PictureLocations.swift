@@ -19,12 +19,15 @@ struct PictureLocations {
         guard input.size <= Self.mostBytes else { throw .refused("pictures over 2 GiB are not searched for positions") }
         let original = try create("picture.\(MediaSignatures.fileExtension(for: input.type))")
         try FileCopy.copy(input.file, count: input.size, to: original.file, cancellation)
+        let hadForeignParts = try clearForeignParts(original)
         var report = try read(original.path)
         let isTagged = !report.tags.isEmpty || report.positionTrouble != nil
         var current = original
         if isTagged { (current, report) = try cleaned(original, report) }
-        let isPatched = try patch(current)
-        if !isPatched, !isTagged { return .unchanged }
+        var isPatched = try patch(current)
+        // exiftool has written the picture anew.
+        if isTagged, try clearForeignParts(current) { isPatched = true }
+        if !isPatched, !isTagged, !hadForeignParts { return .unchanged }
         if isPatched { report = try read(current.path) }
         if let tag = report.tags.first { throw .refused("exiftool could not remove \(tag.group):\(tag.name)") }
         if let trouble = report.positionTrouble { throw .refused("exiftool could not read the picture: \(trouble)") }
@@ -58,8 +61,9 @@ struct PictureLocations {
         return statvfs(directory, &state) == 0 ? UInt64(state.f_bavail) * UInt64(state.f_frsize) : .max
     }
 
-    /// Seconds for one command: enough for a slow disk, and little for a crafted file.
-    private var limit: Int { 20 + Int(input.size >> 22) }
+    /// Seconds for one command: enough for a slow disk, and little for a crafted file, which holds up all others at its first
+    /// attempt.
+    private var limit: Int { (input.isSlow ? 20 : 8) + Int(input.size >> 22) }
 
     private func read(_ path: String) throws(ProductFailure) -> PositionReport {
         var report = PositionReport()
@@ -87,6 +91,22 @@ struct PictureLocations {
         return try read(path)
     }
 
+    /// Overwrites what nobody can read.
+    ///
+    /// - Returns: Whether there was anything.
+    private func clearForeignParts(_ copy: Copy) throws(ProductFailure) -> Bool {
+        let part = FilePart(file: copy.file, range: 0..<(try size(of: copy)))
+        let videos = try EmbeddedVideos.find(in: part, cancellation).map(\.range)
+        func patches() throws(ProductFailure) -> [Patch] {
+            try PictureParts(in: part, type: input.type.mime, videos: videos, cancellation).patches
+        }
+        let found = try patches()
+        if found.isEmpty { return false }
+        for patch in found { try patch.apply(to: copy.file, cancellation) }
+        guard try patches().isEmpty else { throw .refused("the picture has parts within parts that can't be read") }
+        return true
+    }
+
     /// Overwrites what exiftool left: positions of previews and of videos within the picture.
     ///
     /// - Returns: Whether there were any.
@@ -96,9 +116,6 @@ struct PictureLocations {
         for video in try EmbeddedVideos.find(in: part, cancellation) {
             let positions = try BoxPositions(in: video, cancellation)
             if let obstacle = positions.obstacle { throw .refused(obstacle) }
-            if try positions.overwritesPicturesOrSound(positions.patches) {
-                throw .refused("the positions are within the pictures or the sound of a video")
-            }
             for patch in positions.patches { try patch.apply(to: copy.file, cancellation) }
             isPatched = isPatched || !positions.patches.isEmpty
             try check(video)

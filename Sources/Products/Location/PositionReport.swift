@@ -22,7 +22,9 @@ struct PositionReport {
 
     /// The arguments for a file. `-ee3` also reads embedded files, timed tracks, and the pictures of a video stream.
     static func arguments(for file: String) -> [String] {
-        ["-a", "-u", "-n", "-s", "-t", "-G0:1", "-ee3", "-api", "LargeFileSupport=1", file]
+        [
+            "-a", "-u", "-n", "-s", "-t", "-G0:1", "-ee3", "-api", "LargeFileSupport=1", "-api", "ExtendedXMP=2", file,
+        ]
     }
 
     /// Adds a line of exiftool's output: group, name and value, with tabs between.
@@ -42,6 +44,9 @@ struct PositionReport {
             } else if warning.lowercased().contains("gps") {
                 positionTrouble = positionTrouble ?? warning
             }
+        // The original of a raw picture, compressed, with all its EXIF.
+        case (_, "OriginalRawFileData"), (_, "OriginalRawImage"):
+            trouble = trouble ?? "the picture contains its original, which can't be searched"
         case ("File", "FileType"): fileType = fileType ?? text(fields[2])
         case ("ExifTool", _): break
         // Names, times and attributes of the copy.
@@ -49,8 +54,7 @@ struct PositionReport {
         default:
             guard tags.count < Self.mostTags else { return }
             let isPosition =
-                tag.isPosition || tag.isName && PositionText.isName(fields[2])
-                || PositionText.isFound(in: fields[2], isFreeText: tag.isFreeText)
+                tag.isPosition || tag.isName && PositionText.isName(fields[2]) || PositionText.isFound(in: fields[2])
             if isPosition, !tags.contains(tag) { tags.append(tag) }
         }
     }
@@ -61,7 +65,8 @@ struct PositionReport {
     private static func isGrave(_ warning: String) -> Bool {
         let words = [
             "install ", "inflat", "compress", "encrypt", "too large", "too many", "memory", "aborted",
-            "format error",
+            "format error", "can't currently", "not yet supported", "end of processing", "not processing", "skipping",
+            "stopped parsing",
         ]
         let warning = warning.lowercased()
         return words.contains { warning.contains($0) }
@@ -82,30 +87,6 @@ extension PositionReport.Tag {
 
     /// Names of coordinates that are parts of too many words.
     private static let wholeNames: Set = ["lat", "lon", "lng", "latlng", "latlon"]
-    /// Words in the names of tags that people or programs write texts to.
-    private static let texts = [
-        "comment", "description", "title", "keyword", "caption", "headline", "subtitle", "text", "label", "instruction",
-        "note", "url", "name", "event", "artist", "copyright", "album",
-    ]
-    /// Namespaces of XMP in which cameras and programs write numbers, such as places in the picture.
-    private static let namespacesOfNumbers: Set = [
-        "x", "aux", "crs", "crd", "crss", "exif", "exifEX", "tiff", "MP", "mwg-rs", "hdrgm", "HDRGainMap", "apple-fi",
-        "GDepth", "GPano", "GImage", "GCamera", "Device", "xmpDM", "xmpMM",
-    ]
-
-    /// Whether two numbers with fractions in the value may be a position.
-    var isFreeText: Bool {
-        if family == "MakerNotes" || family == "ICC_Profile" || family == "Composite" { return false }
-        let lowercased = name.lowercased()
-        if lowercased == "subject" || Self.texts.contains(where: { lowercased.contains($0) }) { return true }
-        switch family {
-        case "XMP": return !Self.namespacesOfNumbers.contains(String(group.dropFirst(4)))
-        case "PNG", "XML", "Matroska": return true
-        case "QuickTime": return group == "Keys" || group == "ItemList"
-        default: return false
-        }
-    }
-
     /// Whether the value names what another tag holds, as in the XML of Sony's cameras.
     var isName: Bool { ["XML", "QuickTime"].contains(family) && name.hasSuffix("Name") }
 

@@ -1,29 +1,49 @@
-/// Recognises positions in texts, whatever the field is called.
+/// Recognises positions that devices write into texts, whatever the field is called.
 enum PositionText {
-    /// Whether a text contains an ISO 6709 position (`+48.1370+011.5750/`), a sentence of a GPS receiver, a geotag
-    /// (`geo:lat=48.1`), the word latitude or longitude before a number, or coordinates as in ``CoordinateText``.
-    ///
-    /// - Parameter isFreeText: Whether two numbers with fractions alone are a position. False for values of cameras,
-    ///   which contain many such numbers.
-    static func isFound(in text: some Collection<UInt8>, isFreeText: Bool = true) -> Bool {
+    /// Whether a text contains an ISO 6709 position (`+48.1370+011.5750/`), a sentence of a GPS receiver, or XMP with a
+    /// position (`GPSLatitude`).
+    static func isFound(in text: some Collection<UInt8>) -> Bool {
         let bytes = Array(text)
-        let coordinates = CoordinateText(bytes)
-        if coordinates.hasMarkedCoordinates || isFreeText && coordinates.hasPair { return true }
-        for index in bytes.indices {
+        return bytes.indices.contains { index in
             switch bytes[index] {
-            case UInt8(ascii: "+"), UInt8(ascii: "-"): if isPoint(bytes[index...]) { return true }
-            case UInt8(ascii: "$"): if isSentence(bytes[index...]) { return true }
-            case UInt8(ascii: "g"), UInt8(ascii: "G"): if isGeotag(bytes[index...]) { return true }
-            case UInt8(ascii: "l"), UInt8(ascii: "L"): if isNamed(bytes[index...]) { return true }
-            default: break
+            case UInt8(ascii: "+"), UInt8(ascii: "-"): isPoint(bytes[index...])
+            case UInt8(ascii: "$"): isSentence(bytes[index...])
+            case UInt8(ascii: "G"): bytes[index...].starts(with: "GPSLatitude".utf8)
+            default: false
             }
         }
-        return false
+    }
+
+    /// Whether a subtitle is one of those that drones and dash cams write: with a number of three decimals, with minutes
+    /// behind degrees, or with one of their words and a digit. Commands such as `{\pos(12.345,67.891)}` don't count.
+    static func isTelemetry(_ text: [UInt8]) -> Bool {
+        if isFound(in: text) { return true }
+        var depth = 0
+        var fraction: Int?
+        for (index, byte) in text.enumerated() {
+            if byte == UInt8(ascii: "{") { depth += 1 }
+            if byte == UInt8(ascii: "}") { depth = max(0, depth - 1) }
+            if depth > 0 { continue }
+            if isDigit(byte) {
+                fraction = fraction.map { $0 + 1 }
+                if fraction == 3 { return true }
+            } else {
+                let isPoint = byte == UInt8(ascii: ".") && index > 0 && isDigit(text[index - 1])
+                fraction = isPoint ? 0 : nil
+            }
+            let next = byte == 0xB0 ? text[(index + 1)...].drop { $0 == 0x20 }.first : nil
+            if let next, isDigit(next) { return true }
+        }
+        guard text.contains(where: isDigit) else { return false }
+        let words = String(decoding: text, as: UTF8.self).lowercased().split { !$0.isLetter }
+        return words.contains {
+            $0.hasPrefix("gps") || ["lat", "latitude", "lon", "lng", "long", "longitude", "longtitude"].contains($0)
+        }
     }
 
     /// Whether a text is the name of a position: `ExifGPS`, `Latitude`, `GPSLongitude`.
     static func isName(_ text: ArraySlice<UInt8>) -> Bool {
-        let name = lowercased(text.prefix(40))
+        let name = String(decoding: text.prefix(40), as: UTF8.self).lowercased()
         return ["exifgps", "latitude", "longitude"].contains(name) || name.hasPrefix("gps") && !name.contains(" ")
     }
 
@@ -54,34 +74,5 @@ enum PositionText {
         return ["RMC,", "GGA,", "GLL,"].contains { kind.elementsEqual($0.utf8) }
     }
 
-    private static func isGeotag(_ text: ArraySlice<UInt8>) -> Bool {
-        let start = lowercased(text.prefix(7))
-        if start == "geo:lat" || start == "geo:lon" { return true }
-        if start.hasPrefix("gps(") || start.hasPrefix("gps (") { return true }
-        guard start.hasPrefix("geo:"), let first = text.dropFirst(4).first else { return false }
-        return isDigit(first) || first == UInt8(ascii: "-")
-    }
-
-    /// The word and, after up to four signs that aren't letters, a number with a fraction, with minutes (`48:8:13.7`), or
-    /// in parts of degrees (`481375000`). `Dell Latitude 5420` is a computer. One drone spells it "longtitude".
-    private static func isNamed(_ text: ArraySlice<UInt8>) -> Bool {
-        for word in ["latitude", "longitude", "longtitude"] where lowercased(text.prefix(word.utf8.count)) == word {
-            let rest = text.dropFirst(word.utf8.count)
-            let gap = rest.prefix(5).prefix { !isDigit($0) && !($0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A) }
-            let digits = rest.dropFirst(gap.count).prefix(12).prefix { isDigit($0) }
-            let behind = rest.dropFirst(gap.count + digits.count)
-            if digits.count >= 6 { return true }
-            guard (1...3).contains(digits.count), let mark = behind.first else { continue }
-            if mark == 0xB0 || mark == 0xC2 { return true }
-            let isDivided = mark == UInt8(ascii: ".") || mark == UInt8(ascii: ":") || mark == UInt8(ascii: ",")
-            if isDivided, let next = behind.dropFirst().first, isDigit(next) { return true }
-        }
-        return false
-    }
-
     private static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
-
-    private static func lowercased(_ text: ArraySlice<UInt8>) -> String {
-        String(decoding: text, as: UTF8.self).lowercased()
-    }
 }

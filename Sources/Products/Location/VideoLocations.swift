@@ -21,8 +21,9 @@ struct VideoLocations {
 
     func remove(progress: (Double) -> Void) throws(ProductFailure) -> StepOutcome {
         let original = FilePart(file: input.file, range: 0..<input.size)
-        let (patches, essence) = try findPatches(in: original)
+        let (patches, essence, obstacle) = try findPatches(in: original)
         if patches.isEmpty {
+            if let obstacle { throw .refused(obstacle) }
             let found = try read(input.file)
             guard let tag = found.tags.first else { return .unchanged }
             guard container == .boxes else {
@@ -36,16 +37,15 @@ struct VideoLocations {
         var left = try read(output)
         if !left.tags.isEmpty, container == .boxes {
             let tracks = Set(left.tags.compactMap { $0.track })
-            let unknown = try BoxPositions(in: product, cancellation, .unknownToo(tracks: tracks))
-            for patch in unknown.patches { try patch.apply(to: output, cancellation) }
+            let reported = try BoxPositions(in: product, cancellation, removing: tracks)
+            for patch in reported.patches { try patch.apply(to: output, cancellation) }
             left = try read(output)
         }
         if let tag = left.tags.first { throw .refused("\(tag.group):\(tag.name) could not be removed from the video") }
-        let (rest, essenceLeft) = try findPatches(in: product)
+        let (rest, essenceLeft, obstacleLeft) = try findPatches(in: product)
+        guard essenceLeft == essence else { throw .refused(Self.positionsInEssence) }
+        if let obstacleLeft { throw .refused(obstacleLeft) }
         guard rest.isEmpty else { throw .refused("the video has positions within positions") }
-        guard essenceLeft == essence else {
-            throw .refused(Self.positionsInEssence)
-        }
         progress(1)
         return .made(input.type)
     }
@@ -60,29 +60,31 @@ struct VideoLocations {
         }
     }
 
-    /// Returns the changes that remove positions, and where the tracks of pictures and sound are.
-    private func findPatches(in part: FilePart) throws(ProductFailure) -> ([Patch], essence: [UInt64]) {
-        let hidden = try HiddenPositions(in: part, cancellation)
+    /// Returns the changes that remove positions, where the tracks of pictures and sound are, and why positions would stay
+    /// after the changes.
+    private func findPatches(
+        in part: FilePart
+    ) throws(ProductFailure) -> (patches: [Patch], essence: [UInt64], obstacle: String?) {
+        let hidden = try HiddenPositions(
+            in: part, cancellation, isTransportStream: input.type.mime == "video/mp2t")
         var patches = hidden.patches
-        var obstacle = hidden.obstacle
         var essence: [UInt64] = []
         switch container {
         case .boxes:
             let boxes = try BoxPositions(in: part, cancellation)
+            if let obstacle = boxes.obstacle { throw .refused(obstacle) }
+            if boxes.overwritesPicturesOrSound(patches) { throw .refused(Self.positionsInEssence) }
             // EXIF and XMP may be within a box that is removed as a whole.
             patches += boxes.patches
             essence = boxes.essence
-            obstacle = obstacle ?? boxes.obstacle
-            if try boxes.overwritesPicturesOrSound(patches) { obstacle = obstacle ?? Self.positionsInEssence }
         case .matroska:
             let elements = try MatroskaPositions(in: part, changesAttachments: !patches.isEmpty, cancellation)
+            if let obstacle = elements.obstacle { throw .refused(obstacle) }
             patches += elements.patches
-            obstacle = obstacle ?? elements.obstacle
         case .readOnly:
-            if !patches.isEmpty { obstacle = obstacle ?? "positions can't be removed from \(input.type.mime)" }
+            if !patches.isEmpty { throw .refused("positions can't be removed from \(input.type.mime)") }
         }
-        if let obstacle { throw .refused(obstacle) }
-        return (patches, essence)
+        return (patches, essence, hidden.obstacle)
     }
 
     private func read(_ file: SharedDescriptor) throws(ProductFailure) -> PositionReport {

@@ -21,13 +21,13 @@ struct LocationTests {
     @Test("never reach the server: it stores files without them, and nothing of a file whose positions stay")
     func corpus() async throws {
         async let madePictures = made(LocationCase.pictures)
-        async let madeVideos = made(LocationCase.videos + LocationCase.refused)
+        let others = LocationCase.videos + LocationCase.foreign + LocationCase.refused
+        async let madeVideos = made(others)
         let (pictures, videos) = try await (madePictures, madeVideos)
         let receiver = try await Receiver.started()
         let agent = try Agent(remote: receiver.url, ["media.strip_location": true])
         var seen = 0
-        for (files, cases) in [(pictures, LocationCase.pictures), (videos, LocationCase.videos + LocationCase.refused)]
-        {
+        for (files, cases) in [(pictures, LocationCase.pictures), (videos, others)] {
             for file in cases {
                 let path = files.path(file.name)
                 if try await files.secondReaderFindsPosition(at: path, named: file.name) { seen += 1 }

@@ -1,0 +1,358 @@
+import CLinux
+
+/// The parts of a picture that nobody here can read: segments and chunks of makers, and bytes behind the picture. All parts
+/// but those known to hold no position, and those that exiftool reads, are overwritten in place, so that nothing moves.
+struct PictureParts {
+    /// The changes that remove these parts.
+    private(set) var patches: [Patch] = []
+
+    private let part: FilePart
+    private let cancellation: Cancellation
+    /// Videos within the picture, which have been searched on their own.
+    private let videos: [Range<UInt64>]
+
+    /// - Throws: ``ProductFailure``; `refused` if the picture can't be read to its end.
+    init(
+        in part: FilePart, type: String, videos: [Range<UInt64>], _ cancellation: Cancellation
+    ) throws(ProductFailure) {
+        self.part = part
+        self.cancellation = cancellation
+        self.videos = videos
+        let (start, end) = (part.range.lowerBound, part.range.upperBound)
+        switch type {
+        case "image/jpeg": try searchTrailer(from: try searchJPEG(from: start))
+        case "image/png": try clear(try searchPNG()..<end)
+        case "image/gif": try clear(try searchGIF()..<end)
+        case "image/webp": try clear(try searchWebP()..<end)
+        case "image/bmp": try clear(try endOfBitmap()..<end)
+        case "image/jxl": try searchJPEGXL()
+        case "image/heic", "image/heif", "image/avif", "image/heic-sequence":
+            let boxes = try BoxPositions(
+                in: part, cancellation, items: ItemParts(in: part, cancellation), videos: videos)
+            if let obstacle = boxes.obstacle { throw .refused(obstacle) }
+            patches = boxes.patches
+        default: break
+        }
+    }
+
+    private static let early = ProductFailure.refused("the picture ends early")
+
+    private mutating func clear(_ range: Range<UInt64>) throws(ProductFailure) {
+        for gap in KeptRanges(videos).gaps(in: range) { patches += try part.clearing(gap, cancellation) }
+    }
+
+    private func number(at offset: UInt64, count: Int) throws(ProductFailure) -> Int {
+        guard let number = try part.number(at: offset, count: count) else { throw Self.early }
+        return Int(number)
+    }
+
+    private func text(at offset: UInt64, count: Int) throws(ProductFailure) -> String {
+        let count = min(count, Int(part.range.upperBound - min(offset, part.range.upperBound)))
+        let bytes = try part.bytes(at: offset, count: count) ?? []
+        return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+    }
+
+    // MARK: JPEG
+
+    private static let segments: [Int: [String]] = [
+        0xE0: ["JFIF\0"],
+        0xE1: ["Exif\0\0", "http://ns.adobe.com/xap/1.0/\0", "http://ns.adobe.com/xmp/extension/\0"],
+        0xE2: ["ICC_PROFILE\0", "MPF\0", "urn:iso:std:iso:ts:21496:-1\0"],
+        0xED: ["Photoshop 3.0\0"],
+        0xEE: ["Adobe"],
+        // A comment.
+        0xFE: [""],
+    ]
+
+    /// Searches the segments of a JPEG picture (ITU-T T.81, annex B).
+    ///
+    /// - Returns: Where the picture ends.
+    private mutating func searchJPEG(from start: UInt64) throws(ProductFailure) -> UInt64 {
+        var offset = start + 2
+        while true {
+            try cancellation.check()
+            guard try number(at: offset, count: 1) == 0xFF else {
+                throw .refused("a segment of the picture is damaged")
+            }
+            let marker = try number(at: offset + 1, count: 1)
+            switch marker {
+            case 0xFF: offset += 1
+            case 0xD9: return offset + 2
+            case 0xD0...0xD7, 0x01: offset += 2
+            case 0xC0...0xCF, 0xDA...0xDF, 0xE0...0xEF, 0xFE:
+                let size = try number(at: offset + 2, count: 2)
+                let content = (offset + 4)..<(offset + 2 + UInt64(max(2, size)))
+                guard content.upperBound <= part.range.upperBound else { throw Self.early }
+                if marker >= 0xE0 { try searchSegment(marker, content) }
+                offset = content.upperBound
+                // A picture that ends within its data has nothing behind it.
+                if marker == 0xDA, try !skipScan(&offset) { return part.range.upperBound }
+            default: throw .refused("the picture has a segment of an unknown kind")
+            }
+        }
+    }
+
+    private mutating func searchSegment(_ marker: Int, _ content: Range<UInt64>) throws(ProductFailure) {
+        let start = try text(at: content.lowerBound, count: min(40, content.count))
+        guard Self.segments[marker]?.contains(where: { start.hasPrefix($0) }) == true else { return try clear(content) }
+        // These have a fixed size.
+        let fixed: [Int: Int] = [0xE0: 14, 0xEE: 12]
+        guard let size = fixed[marker], content.count > size else { return }
+        try clear((content.lowerBound + UInt64(size))..<content.upperBound)
+    }
+
+    /// Skips coded data up to the next marker.
+    ///
+    /// - Returns: Whether there is one.
+    private func skipScan(_ offset: inout UInt64) throws(ProductFailure) -> Bool {
+        while offset < part.range.upperBound {
+            try cancellation.check()
+            let count = Int(min(1 << 16, part.range.upperBound - offset))
+            guard let piece = try part.bytes(at: offset, count: count) else { return false }
+            let marker = HiddenPositions.find([0xFF], in: piece).first { place in
+                place + 1 < count && piece[place + 1] != 0 && !(0xD0...0xD7).contains(piece[place + 1])
+            }
+            if let marker {
+                offset += UInt64(marker)
+                return true
+            }
+            offset += UInt64(max(1, count - 1))
+        }
+        return false
+    }
+
+    /// Searches what is behind a JPEG picture: further pictures, videos, and the blocks of Samsung's phones. All else goes.
+    private mutating func searchTrailer(from start: UInt64) throws(ProductFailure) {
+        let end = part.range.upperBound
+        guard start < end else { return }
+        var kept = videos + (try samsungDirectory(from: start))
+        var offset = start
+        while offset < end {
+            try cancellation.check()
+            let count = Int(min(1 << 20, end - offset))
+            guard let piece = try part.bytes(at: offset, count: count) else { break }
+            if let hit = HiddenPositions.find([0xFF, 0xD8, 0xFF], in: piece).first {
+                let picture = offset + UInt64(hit)
+                if let video = videos.first(where: { $0.contains(picture) }) {
+                    offset = video.upperBound
+                    continue
+                }
+                let before = patches
+                do throws(ProductFailure) {
+                    offset = try searchJPEG(from: picture)
+                    kept.append(picture..<offset)
+                } catch {
+                    guard case .refused = error else { throw error }
+                    patches = before
+                    offset = picture + 3
+                }
+                if kept.count > 1000 { throw .refused("the picture contains too many pictures") }
+            } else {
+                offset += UInt64(max(1, count - 2))
+            }
+        }
+        for gap in KeptRanges(kept).gaps(in: start..<end) { patches += try part.clearing(gap, cancellation) }
+    }
+
+    /// The directory at the end of Samsung's pictures, and the names of its blocks (ExifTool, Samsung.pm). The phone needs
+    /// them to find the video.
+    private func samsungDirectory(from start: UInt64) throws(ProductFailure) -> [Range<UInt64>] {
+        let end = part.range.upperBound
+        guard end - start > 20, try text(at: end - 4, count: 4) == "SEFT",
+            let bytes = try part.bytes(at: end - 8, count: 4),
+            let size = ByteReader(bytes: bytes, isLittleEndian: true).number(at: 0, count: 4), size + 8 < end - start,
+            case let directory = end - 8 - size, try text(at: directory, count: 4) == "SEFH",
+            let content = try part.bytes(at: directory, count: Int(size))
+        else { return [] }
+        let reader = ByteReader(bytes: content, isLittleEndian: true)
+        let count = min(Int(reader.number(at: 8, count: 4) ?? 0), content.count / 12)
+        var kept = [directory..<end]
+        for index in 0..<count {
+            guard let back = reader.number(at: 16 + 12 * index, count: 4), back < directory - start,
+                let header = try part.bytes(at: directory - back, count: 8),
+                let length = ByteReader(bytes: header, isLittleEndian: true).number(at: 4, count: 4), length < 64
+            else { continue }
+            kept.append((directory - back)..<(directory - back + 8 + length))
+        }
+        return kept
+    }
+
+    // MARK: PNG
+
+    private static let chunks: Set = [
+        "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "cHRM", "gAMA", "iCCP", "sBIT", "sRGB", "cICP", "mDCV", "mDCv", "cLLI",
+        "cLLi", "bKGD", "hIST", "pHYs", "sPLT", "tIME", "eXIf", "acTL", "fcTL", "fdAT",
+    ]
+    /// The keywords of texts that people write, and of what exiftool reads (W3C PNG, 11.3.3.1).
+    private static let keywords: Set = [
+        "title", "author", "description", "copyright", "creation time", "software", "disclaimer", "warning", "source",
+        "comment", "artist", "xml:com.adobe.xmp", "raw profile type exif", "raw profile type app1",
+        "raw profile type xmp",
+        "raw profile type iptc", "raw profile type icc", "raw profile type icm", "raw profile type 8bim",
+    ]
+    /// A chunk that says nothing: private, and safe to copy.
+    private static let emptyChunk = "voId"
+
+    /// Returns where the picture ends.
+    private mutating func searchPNG() throws(ProductFailure) -> UInt64 {
+        var offset = part.range.lowerBound + 8
+        while true {
+            try cancellation.check()
+            let size = try number(at: offset, count: 4)
+            let type = try text(at: offset + 4, count: 4)
+            let content = (offset + 8)..<(offset + 8 + UInt64(size))
+            offset = content.upperBound + 4
+            guard offset <= part.range.upperBound else { throw Self.early }
+            var isAllowed = Self.chunks.contains(type)
+            if ["tEXt", "zTXt", "iTXt"].contains(type) {
+                let keyword = try text(at: content.lowerBound, count: min(80, size)).prefix { $0 != "\0" }.lowercased()
+                isAllowed = Self.keywords.contains(keyword)
+            }
+            if !isAllowed {
+                if type.unicodeScalars.first?.properties.isUppercase != false {
+                    throw .refused("the picture has a chunk of an unknown kind")
+                }
+                try empty(content)
+            }
+            if type == "IEND" { return offset }
+        }
+    }
+
+    private mutating func empty(_ content: Range<UInt64>) throws(ProductFailure) {
+        if content.count < 1 << 26, try part.clearing(content, cancellation).isEmpty,
+            try text(at: content.lowerBound - 4, count: 4) == Self.emptyChunk
+        {
+            return
+        }
+        var checksum = CRC32()
+        checksum.add(Self.emptyChunk.utf8)
+        checksum.add(repeatElement(0, count: content.count))
+        let bytes = (0..<4).map { UInt8(truncatingIfNeeded: checksum.value >> (24 - 8 * $0)) }
+        patches += [
+            .bytes(Array(Self.emptyChunk.utf8), at: content.lowerBound - 4), .zeros(content),
+            .bytes(bytes, at: content.upperBound),
+        ]
+    }
+
+    // MARK: GIF
+
+    private static let applications: Set = ["NETSCAPE2.0", "ANIMEXTS1.0", "XMP DataXMP", "ICCRGBG1012"]
+
+    /// Searches the blocks of a GIF picture (GIF89a specification).
+    ///
+    /// - Returns: Where the picture ends.
+    private mutating func searchGIF() throws(ProductFailure) -> UInt64 {
+        var offset = part.range.lowerBound + 13
+        offset += Self.colors(try number(at: offset - 3, count: 1))
+        while true {
+            try cancellation.check()
+            // A picture without an end has nothing behind it.
+            if offset == part.range.upperBound { return offset }
+            switch try number(at: offset, count: 1) {
+            case 0x3B: return offset + 1
+            case 0x2C:
+                offset += 10 + Self.colors(try number(at: offset + 9, count: 1)) + 1
+                offset = try searchBlocks(from: offset, isAllowed: true)
+            case 0x21:
+                let label = try number(at: offset + 1, count: 1)
+                offset += 2
+                guard label == 0xFF else {
+                    offset = try searchBlocks(from: offset, isAllowed: [0xF9, 0xFE, 0x01].contains(label))
+                    continue
+                }
+                let size = try number(at: offset, count: 1)
+                let name = try text(at: offset + 1, count: size)
+                offset = try searchBlocks(from: offset + 1 + UInt64(size), isAllowed: Self.applications.contains(name))
+            default: throw .refused("the picture has a block of an unknown kind")
+            }
+        }
+    }
+
+    private static func colors(_ flags: Int) -> UInt64 { flags & 0x80 == 0 ? 0 : 3 << UInt64(flags & 7 + 1) }
+
+    private mutating func searchBlocks(from start: UInt64, isAllowed: Bool) throws(ProductFailure) -> UInt64 {
+        var offset = start
+        while case let size = try number(at: offset, count: 1), size > 0 {
+            let content = (offset + 1)..<(offset + 1 + UInt64(size))
+            if !isAllowed { try clear(content) }
+            offset = content.upperBound
+        }
+        return offset + 1
+    }
+
+    // MARK: WebP
+
+    private static let chunksOfWebP: Set = [
+        "VP8 ", "VP8L", "VP8X", "ALPH", "ANIM", "ANMF", "ICCP", "EXIF", "XMP ",
+    ]
+
+    /// Returns where the picture ends.
+    private mutating func searchWebP() throws(ProductFailure) -> UInt64 {
+        let start = part.range.lowerBound
+        let end = start + 8 + UInt64(try littleNumber(at: start + 4))
+        guard end <= part.range.upperBound else { throw Self.early }
+        try searchRIFF((start + 12)..<end)
+        return end
+    }
+
+    private func littleNumber(at offset: UInt64) throws(ProductFailure) -> Int {
+        guard let bytes = try part.bytes(at: offset, count: 4),
+            let number = ByteReader(bytes: bytes, isLittleEndian: true).number(at: 0, count: 4)
+        else { throw Self.early }
+        return Int(number)
+    }
+
+    /// Searches the chunks of a WebP picture, and those of its frames (RFC 9649, 2.7).
+    private mutating func searchRIFF(_ range: Range<UInt64>) throws(ProductFailure) {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            try cancellation.check()
+            let type = try text(at: offset, count: 4)
+            let content = (offset + 8)..<(offset + 8 + UInt64(try littleNumber(at: offset + 4)))
+            guard content.upperBound <= range.upperBound else { throw Self.early }
+            if type == "ANMF", content.count >= 16 {
+                try searchRIFF((content.lowerBound + 16)..<content.upperBound)
+            } else if !Self.chunksOfWebP.contains(type) {
+                let cleared = try part.clearing(content, cancellation)
+                if !cleared.isEmpty || type != "JUNK" { patches += [.bytes(Array("JUNK".utf8), at: offset)] + cleared }
+            }
+            offset = content.upperBound + UInt64(content.count % 2)
+        }
+    }
+
+    // MARK: Others
+
+    /// Returns the size that the header states, or that of the file if it is no size.
+    private func endOfBitmap() throws(ProductFailure) -> UInt64 {
+        let size = UInt64(try littleNumber(at: part.range.lowerBound + 2))
+        let end = part.range.lowerBound + size
+        return size < 54 || end > part.range.upperBound ? part.range.upperBound : end
+    }
+
+    private static let boxesOfJPEGXL: Set = ["JXL ", "ftyp", "jxll", "jxlc", "jxlp", "jxli", "Exif", "xml "]
+
+    /// Searches the boxes of a JPEG XL file (ISO 18181-2); a bare codestream has none. Compressed boxes (`brob`) can't be
+    /// read. Nor can `jbrd`, with the segments of the former JPEG.
+    private mutating func searchJPEGXL() throws(ProductFailure) {
+        var offset = part.range.lowerBound
+        if try number(at: offset, count: 2) == 0xFF0A { return }
+        while offset < part.range.upperBound {
+            guard let box = try Box(at: offset, in: part) else { throw Self.early }
+            if !Self.boxesOfJPEGXL.contains(box.type) { patches += try box.removal(in: part, cancellation) }
+            offset = box.range.upperBound
+        }
+    }
+}
+
+/// The checksum of PNG (W3C PNG, annex D).
+private struct CRC32 {
+    private var state: UInt32 = 0xFFFF_FFFF
+    var value: UInt32 { ~state }
+
+    mutating func add(_ bytes: some Sequence<UInt8>) {
+        for byte in bytes {
+            state ^= UInt32(byte)
+            for _ in 0..<8 { state = state & 1 == 1 ? state >> 1 ^ 0xEDB8_8320 : state >> 1 }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+/// Messages beside the pictures in a stream of H.264, HEVC or VVC (SEI): AVCHD camcorders and cars write positions there.
+///
+/// A unit with a message of an unknown maker becomes one of filler, of the same size.
+struct SupplementalMessages {
+    /// A codec whose streams have such messages.
+    enum Codec {
+        case h264, hevc, vvc
+
+        /// The codec of a sample format of MP4, or of a codec ID of Matroska.
+        init?(_ name: String) {
+            switch name {
+            case "avc1", "avc2", "avc3", "avc4", "dva1", "dvav", "V_MPEG4/ISO/AVC": self = .h264
+            case "hvc1", "hev1", "dvh1", "dvhe", "V_MPEGH/ISO/HEVC": self = .hevc
+            case "vvc1", "vvi1", "V_MPEGI/ISO/VVC": self = .vvc
+            default: return nil
+            }
+        }
+
+        var headerSize: Int { self == .h264 ? 1 : 2 }
+
+        func isMessage(_ header: [UInt8]) -> Bool {
+            switch self {
+            case .h264: header[0] & 0x1F == 6
+            case .hevc: [39, 40].contains(header[0] >> 1 & 0x3F)
+            case .vvc: header.count > 1 && [23, 24].contains(header[1] >> 3)
+            }
+        }
+    }
+
+    private let codec: Codec
+    /// The number of bytes of the size before each unit.
+    private let sizeOfLength: Int
+
+    private static let longest = 1 << 20
+    /// Rules of ITU-T T.35 for captions and for HDR10+: country and provider, and what follows.
+    private static let registered: [[UInt8]] = [
+        [0xB5, 0, 0x31] + Array("GA94".utf8), [0xB5, 0, 0x31] + Array("DTG1".utf8), [0xB5, 0, 0x3C, 0, 1],
+    ]
+    /// The UUIDs under which x264 and x265 state their options.
+    private static let unregistered: [[UInt8]] = [
+        [0xDC, 0x45, 0xE9, 0xBD, 0xE6, 0xD9, 0x48, 0xB7, 0x96, 0x2C, 0xD8, 0x20, 0xD9, 0x23, 0xEE, 0xEF],
+        [0x2C, 0xA2, 0xDE, 0x09, 0xB5, 0x17, 0x47, 0xDB, 0xBB, 0x55, 0xA4, 0xFE, 0x7F, 0xC2, 0xFC, 0x4E],
+    ]
+
+    private init(codec: Codec, sizeOfLength: Int) {
+        (self.codec, self.sizeOfLength) = (codec, sizeOfLength)
+    }
+
+    /// Creates a search by the configuration of a stream (ISO 14496-15).
+    ///
+    /// - Parameter configuration: The content of `avcC`, `hvcC` or `vvcC`.
+    init?(_ codec: Codec, configuration: ArraySlice<UInt8>) {
+        let place: Int
+        switch codec {
+        case .h264: place = 4
+        case .hevc: place = 21
+        case .vvc: place = 4
+        }
+        guard let byte = configuration.dropFirst(place).first else { return nil }
+        self.codec = codec
+        sizeOfLength = Int(codec == .vvc ? byte >> 1 & 3 : byte & 3) + 1
+    }
+
+    /// Returns the changes that remove messages from samples.
+    ///
+    /// - Parameter range: Samples, one after the other.
+    /// - Throws: ``ProductFailure``; `refused` if they can't be read to the end.
+    func patches(
+        for range: Range<UInt64>, in part: FilePart, _ cancellation: Cancellation
+    ) throws(ProductFailure) -> [Patch] {
+        var patches: [Patch] = []
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            try cancellation.check()
+            let ahead = sizeOfLength + codec.headerSize
+            guard let start = try part.bytes(at: offset, count: min(ahead, Int(range.upperBound - offset))),
+                let size = ByteReader(bytes: start).number(at: 0, count: sizeOfLength),
+                size <= range.upperBound - offset - UInt64(sizeOfLength)
+            else { throw .refused("the pictures of the video can't be searched for messages with positions") }
+            let unit = (offset + UInt64(sizeOfLength))..<(offset + UInt64(sizeOfLength) + size)
+            offset = unit.upperBound
+            let header = Array(start.dropFirst(sizeOfLength))
+            guard unit.count >= codec.headerSize, codec.isMessage(header) else { continue }
+            guard unit.count <= Self.longest, let bytes = try part.bytes(at: unit.lowerBound, count: unit.count) else {
+                throw .refused("a message in the pictures of the video is too long")
+            }
+            if let filler = replacement(for: bytes) { patches.append(.bytes(filler, at: unit.lowerBound)) }
+        }
+        return patches
+    }
+
+    /// Returns the changes that remove messages from a configuration of HEVC, which may hold some for all pictures.
+    ///
+    /// - Parameters:
+    ///   - configuration: The content of `hvcC`.
+    ///   - offset: Where it is in the file.
+    static func patches(forConfiguration configuration: ArraySlice<UInt8>, at offset: UInt64) -> [Patch] {
+        let reader = ByteReader(bytes: Array(configuration))
+        let search = SupplementalMessages(codec: .hevc, sizeOfLength: 2)
+        var patches: [Patch] = []
+        var place = 23
+        for _ in 0..<(reader.number(at: 22, count: 1) ?? 0) {
+            let units = reader.number(at: place + 1, count: 2) ?? 0
+            place += 3
+            for _ in 0..<units {
+                guard let size = reader.number(at: place, count: 2), place + 2 + Int(size) <= reader.bytes.count else {
+                    return patches
+                }
+                let unit = Array(reader.bytes[(place + 2)..<(place + 2 + Int(size))])
+                if unit.count > 2, search.codec.isMessage(unit), let filler = search.replacement(for: unit) {
+                    patches.append(.bytes(filler, at: offset + UInt64(place + 2)))
+                }
+                place += 2 + Int(size)
+            }
+        }
+        return patches
+    }
+
+    /// The unit to write in place of one with foreign messages; nil if there are none in it.
+    private func replacement(for unit: [UInt8]) -> [UInt8]? {
+        let header = unit.prefix(codec.headerSize)
+        if Self.areKnown(Self.unescaped(unit.dropFirst(codec.headerSize))) { return nil }
+        return header + Self.filler(unit.count - header.count)
+    }
+
+    /// Removes the bytes that keep a unit from imitating a start code (ITU-T H.264, 7.4.1.1).
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var found: [UInt8] = []
+        var zeros = 0
+        for byte in bytes {
+            if zeros >= 2, byte == 3 {
+                zeros = 0
+                continue
+            }
+            zeros = byte == 0 ? zeros + 1 : 0
+            found.append(byte)
+        }
+        return found
+    }
+
+    private static func areKnown(_ bytes: [UInt8]) -> Bool {
+        var offset = 0
+        func next() -> Int? {
+            var sum = 0
+            while offset < bytes.count {
+                let byte = Int(bytes[offset])
+                offset += 1
+                sum += byte
+                if byte != 0xFF { return sum }
+            }
+            return nil
+        }
+        // The last byte with a bit is the end of the unit.
+        let end = (bytes.lastIndex { $0 != 0 } ?? 0)
+        while offset < end {
+            guard let type = next(), let size = next(), size <= bytes.count - offset else { return false }
+            if !isKnown(type, bytes[offset..<(offset + size)]) { return false }
+            offset += size
+        }
+        return true
+    }
+
+    /// ITU-T H.274 and annex D of H.264 and H.265 define types up to 220.
+    private static func isKnown(_ type: Int, _ payload: ArraySlice<UInt8>) -> Bool {
+        switch type {
+        case 3: payload.allSatisfy { $0 == 0xFF }
+        case 4: registered.contains { payload.starts(with: $0) }
+        case 5: unregistered.contains { payload.starts(with: $0) }
+        default: type <= 220
+        }
+    }
+
+    /// Messages of filler (payload type 3), and the end of the unit.
+    private static func filler(_ count: Int) -> [UInt8] {
+        if count < 3 {
+            return [UInt8](repeating: 0x80, count: min(1, count)) + [UInt8](repeating: 0, count: max(0, count - 1))
+        }
+        var bytes: [UInt8] = []
+        var left = count - 1
+        while left > 0 {
+            // The size takes a byte for each 255; what remains must have room for another message.
+            let size = min(left - 2, 254)
+            let isLast = left - 2 - size == 0
+            let used = isLast || left - 2 - size >= 2 ? size : size - 2
+            bytes += [3, UInt8(used)] + [UInt8](repeating: 0xFF, count: used)
+            left -= 2 + used
+        }
+        return bytes + [0x80]
+    }
+}

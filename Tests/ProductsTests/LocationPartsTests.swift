@@ -1,0 +1,138 @@
+import Foundation
+import LinuxSystem
+import MediaTestSupport
+import TestSupport
+import Testing
+
+@testable import Products
+
+/// Parts of formats that exiftool does not read.
+@Suite struct LocationPartsTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    private func part(_ bytes: [UInt8]) throws -> FilePart {
+        let path = directory.path("part-\(UUID().uuidString)")
+        try Data(bytes).write(to: URL(filePath: path))
+        let file = try SharedDescriptor(opening: path, flags: O_RDWR)
+        return FilePart(file: file, range: 0..<UInt64(bytes.count))
+    }
+
+    private func bytes(of part: FilePart, after patches: [Patch]) throws -> [UInt8] {
+        for patch in patches { try patch.apply(to: part.file, Cancellation()) }
+        return try #require(try part.bytes(at: 0, count: part.range.count))
+    }
+
+    private func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        let size = UInt32(content.count + 8)
+        return (0..<4).map { UInt8(truncatingIfNeeded: size >> (24 - 8 * UInt32($0))) } + Array(type.utf8) + content
+    }
+
+    /// EXIF as an item in `idat`, which exiftool can't read (construction method 1), beside a picture in `mdat`.
+    @Test func itemsOfHEIFThatNobodyReadsAreCleared() throws {
+        func entry(_ id: UInt8, _ type: String) -> [UInt8] {
+            box("infe", [2, 0, 0, 0, 0, id, 0, 0] + Array(type.utf8) + [0])
+        }
+        let exif = Array("Exif\0\0secret".utf8)
+        let start = box("ftyp", Array("heic\0\0\0\0mif1heic".utf8))
+        func meta(_ picture: UInt8) -> [UInt8] {
+            let items = box("iinf", [0, 0, 0, 0, 0, 2] + entry(1, "hvc1") + entry(2, "Exif"))
+            let places = box(
+                "iloc",
+                [1, 0, 0, 0, 0x44, 0, 0, 2] + [0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, picture, 0, 0, 0, 3]
+                    + [0, 2, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, UInt8(exif.count)])
+            return box("meta", [0, 0, 0, 0] + items + places + box("idat", exif) + box("whom", Array("secret".utf8)))
+        }
+        let before = UInt8(start.count + meta(0).count + 8)
+        let whole = start + meta(before + 6) + box("mdat", Array("secretabcsecret".utf8)) + Array("secret".utf8)
+        let part = try part(whole)
+        let patches = try PictureParts(in: part, type: "image/heic", videos: [], Cancellation()).patches
+        let left = try bytes(of: part, after: patches)
+        #expect(left.count == whole.count)
+        #expect(HiddenPositions.find(Array("secret".utf8), in: left).isEmpty)
+        #expect(!HiddenPositions.find(Array("abc".utf8), in: left).isEmpty)
+        #expect(try PictureParts(in: part, type: "image/heic", videos: [], Cancellation()).patches.isEmpty)
+    }
+
+    /// A unit of H.264 with one message.
+    private func unit(_ type: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        [6, type, UInt8(payload.count)] + payload + [0x80]
+    }
+
+    private func sized(_ unit: [UInt8]) -> [UInt8] { [0, 0, UInt8(unit.count >> 8), UInt8(unit.count & 0xFF)] + unit }
+
+    @Test func messagesOfMakersBecomeFillerOfTheSameSize() throws {
+        let x264: [UInt8] = [
+            0xDC, 0x45, 0xE9, 0xBD, 0xE6, 0xD9, 0x48, 0xB7, 0x96, 0x2C, 0xD8, 0x20, 0xD9, 0x23, 0xEE, 0xEF,
+        ]
+        let search = try #require(SupplementalMessages(.h264, configuration: [1, 0x64, 0, 10, 0xFF]))
+        let known = sized(unit(5, x264 + Array("x264 - core".utf8))) + sized(unit(1, [4, 0])) + sized([0x65, 1, 2, 3])
+        for size in 0..<250 {
+            let foreign = sized(unit(5, [UInt8](repeating: 7, count: size)))
+            let part = try part(known + foreign + known)
+            let left = try bytes(of: part, after: search.patches(for: part.range, in: part, Cancellation()))
+            #expect(left.prefix(known.count).elementsEqual(known) && left.suffix(known.count).elementsEqual(known))
+            #expect(size < 3 || HiddenPositions.find([7, 7, 7], in: left).isEmpty)
+            // What it wrote is a message that it knows.
+            #expect(try search.patches(for: part.range, in: part, Cancellation()).isEmpty, "\(size)")
+        }
+    }
+
+    @Test func samplesThatCannotBeReadToTheEndAreRefused() throws {
+        let search = try #require(SupplementalMessages(.hevc, configuration: [UInt8](repeating: 3, count: 23)[...]))
+        let part = try part([0, 0, 0, 200, 0x4E, 1, 5])
+        #expect(throws: ProductFailure.self) { try search.patches(for: part.range, in: part, Cancellation()) }
+    }
+
+    @Test func keptRangesLeaveGaps() {
+        let kept = KeptRanges([5..<10, 20..<30, 8..<12])
+        #expect(kept.gaps(in: 0..<40) == [0..<5, 12..<20, 30..<40])
+        #expect(kept.gaps(in: 6..<9) == [] && kept.gaps(in: 25..<35) == [30..<35])
+        #expect(kept.overlaps(11..<13) && !kept.overlaps(12..<20) && !kept.overlaps(30..<31))
+    }
+
+    /// A directory of positions that a program unlinked, in the middle of other bytes.
+    @Test func directoriesThatNothingLeadsToAreFound() throws {
+        let entries: [UInt8] =
+            [0, 1, 0, 2, 0, 0, 0, 2, 78, 0, 0, 0] + [0, 2, 0, 5, 0, 0, 0, 3, 0, 0, 0, 80]
+            + [UInt8](repeating: 1, count: 50)
+        let part = try part([UInt8](repeating: 9, count: 40) + entries)
+        #expect(try HiddenPositions(in: part, Cancellation()).obstacle?.contains("nothing leads to") == true)
+    }
+}
+
+/// Positions in the pictures of a video, as AVCHD camcorders write them.
+@Suite(.enabled(if: LocationFiles.canBeMade, "needs exiftool and ffmpeg"), .serialized) struct LocationMessagesTests {
+    private func video(_ name: String, _ options: String, _ files: LocationFiles) async throws {
+        let message = "17ee8c60-f84d-11d9-8cd6-0800200c9a66+MDPM-48.1375-11.5755"
+        try await files.media.make(
+            "-f lavfi -i testsrc=size=96x64:rate=10 -t 1 -c:v libx264 -bsf:v h264_metadata=sei_user_data=\(message) "
+                + "\(options) \(name)")
+    }
+
+    @Test(arguments: [
+        ("messages.mkv", ""), ("messages.mp4", ""), ("fragments.mp4", "-movflags frag_keyframe+empty_moov"),
+    ])
+    func messagesAreRemovedAndPicturesStay(_ name: String, _ options: String) async throws {
+        let files = try LocationFiles()
+        try await video(name, options, files)
+        #expect(LocationFiles.position(in: try files.bytes(name)) != nil)
+        let stage = try RemoverStage()
+        let product = try #require(try await StepRun(stage.remover, on: files.path(name)).product)
+        #expect(LocationFiles.position(in: product) == nil)
+        #expect(try product.count == files.bytes(name).count)
+        let path = try files.media.write(product, "product-" + name)
+        for file in [name, "product-" + name] {
+            try await files.media.make("-xerror -i \(files.path(file)) -map 0:v -f framemd5 \(file).frames")
+        }
+        #expect(files.media.directory.text("\(name).frames") == files.media.directory.text("product-\(name).frames"))
+        #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged)
+    }
+
+    @Test func messagesInFlashVideoAreRefused() async throws {
+        let files = try LocationFiles()
+        try await video("messages.flv", "", files)
+        #expect(try await RemoverStage().refusal(of: files.path("messages.flv")) != nil)
+    }
+}

@@ -73,7 +73,8 @@ struct PictureServices: Sendable {
                 conversions: conversions(recipes),
                 remover: LocationRemover(
                     program: LocationRemover.findProgram(in: environment["PATH"]),
-                    directory: configuration.state + "/location"),
+                    directory: configuration.state + "/location", tools: videos,
+                    removal: recipes.removal ?? .positions),
                 open: { files.open($0, ifStill: $1) },
                 hash: { await hashPool.hash($0) },
                 measure: { [examiner] in await examiner.measure($0, $1) ?? MediaFacts() }))

@@ -94,6 +94,10 @@ extension Configuration {
         var videoCRF = 23
         /// Whether to remove positions from sent files.
         var stripLocation = false
+        /// Whether to remove all metadata from sent files.
+        var stripMetadata = false
+        /// Whether dates of capture stay with `stripMetadata`.
+        var keepDates = false
         /// The products that wait for their upload may have about this many bytes.
         package var productsMaxSize: UInt64 = 10 << 30
         /// Whether `intake.after_upload = "delete"` may delete files of which the server got a smaller copy.
@@ -105,7 +109,7 @@ extension Configuration {
                 pictures: compressImages
                     ? .jpeg(quality: max(1, Int((jpegQuality * 100).rounded())), maximumSide: maxDimension) : nil,
                 videos: transcodeVideo ? .mp4(height: videoHeight, quality: videoCRF) : nil,
-                stripsLocation: stripLocation)
+                removal: stripMetadata ? .metadata(keepsDates: keepDates) : stripLocation ? .positions : nil)
         }
     }
 

@@ -82,6 +82,12 @@ extension ConfigurationKey {
             "media.strip_location", \.media.stripLocation, .boolean,
             "`true`: the agent removes positions from what it sends; a file that keeps one fails"),
         ConfigurationKey(
+            "media.strip_metadata", \.media.stripMetadata, .boolean,
+            "`true`: the agent removes all metadata from what it sends, positions included; a file that keeps some fails"
+        ),
+        ConfigurationKey(
+            "media.keep_dates", \.media.keepDates, .boolean, "for `strip_metadata`: the date of capture stays"),
+        ConfigurationKey(
             "media.products_max_size", \.media.productsMaxSize, .size((64 << 20)...Units.largest),
             "products that wait for their upload; the agent makes no more while they have this size"),
         ConfigurationKey(

@@ -15,7 +15,7 @@ package struct ProductMaker: Sendable {
         package var folder: ContentFolder
         /// Encodes pictures or videos anew, by kind.
         package var conversions: [MediaType.Kind: any ProductStep]
-        /// Removes positions.
+        /// Removes positions, or all metadata.
         package var remover: any ProductStep
         /// Opens a file of the outbox, unless it changed.
         package var open: @Sendable (RelativePath, FileIdentity) -> SharedDescriptor?
@@ -79,13 +79,13 @@ package struct ProductMaker: Sendable {
         do {
             try makeScratch(scratch)
             let error = try await convert(original, job, scratch, into: &drafts, progress)
-            if job.recipe.stripsLocation {
+            if let removal = job.recipe.removal {
                 do throws(ProductFailure) {
                     try await perform(parts.remover, on: original, scratch, into: &drafts, progress)
                 } catch .refused(let reason), .missing(let reason) {
                     await discard(drafts)
                     if await hasChanged(file, job) { return .changed(id: job.id) }
-                    return .refused(id: job.id, .locationNotRemoved(reason))
+                    return .refused(id: job.id, .notRemoved(removal, reason))
                 }
             }
             guard let result = drafts.last else {

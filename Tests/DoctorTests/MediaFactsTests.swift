@@ -21,7 +21,7 @@ struct MediaFactsTests {
     }
 
     @Test func `a program that the configuration needs is missed loudly`() {
-        let strip = Recipes(stripsLocation: true)
+        let strip = Recipes(removal: .positions)
         #expect(tools(recipes: strip).map(\.level) == [.ok, .ok, .ok])
         for exiftool in [MediaToolsFacts.Tool.missing, .broken("status 2")] {
             let finding = tools(exiftool: exiftool, recipes: strip)[2]

@@ -112,7 +112,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("messages.mkv", ""), ("messages.mp4", ""), ("fragments.mp4", "-movflags frag_keyframe+empty_moov"),
+        ("messages.mkv", ""), ("messages.mp4", ""), ("messages.flv", ""), ("messages.ts", ""),
+        ("fragments.mp4", "-movflags frag_keyframe+empty_moov"),
     ])
     func messagesAreRemovedAndPicturesStay(_ name: String, _ options: String) async throws {
         let files = try LocationFiles()
@@ -121,18 +122,15 @@ import Testing
         let stage = try RemoverStage()
         let product = try #require(try await StepRun(stage.remover, on: files.path(name)).product)
         #expect(LocationFiles.position(in: product) == nil)
-        #expect(try product.count == files.bytes(name).count)
         let path = try files.media.write(product, "product-" + name)
         for file in [name, "product-" + name] {
-            try await files.media.make("-xerror -i \(files.path(file)) -map 0:v -f framemd5 \(file).frames")
+            try await files.media.make("-xerror -i \(files.path(file)) -map 0:v -f framehash -hash md5 \(file).all")
+            let lines = files.media.directory.text("\(file).all").split(separator: "\n").filter { !$0.hasPrefix("#") }
+            // The times of another container differ.
+            let frames = lines.map { $0.split(separator: ",").last.map(String.init) ?? "" }.joined(separator: "\n")
+            _ = try files.media.write(frames.utf8, "\(file).frames")
         }
         #expect(files.media.directory.text("\(name).frames") == files.media.directory.text("product-\(name).frames"))
         #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged)
-    }
-
-    @Test func messagesInFlashVideoAreRefused() async throws {
-        let files = try LocationFiles()
-        try await video("messages.flv", "", files)
-        #expect(try await RemoverStage().refusal(of: files.path("messages.flv")) != nil)
     }
 }

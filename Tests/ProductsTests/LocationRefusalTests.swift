@@ -9,15 +9,6 @@ import UploadCore
 
 /// What the remover refuses: positions that can't be removed, damaged and hostile files.
 @Suite(.enabled(if: LocationFiles.canBeMade, "needs exiftool and ffmpeg"), .serialized) struct LocationRefusalTests {
-    @Test func refusesPositionsInTypesThatNobodyWrites() async throws {
-        let files = try LocationFiles()
-        try await files.base("plain.mp4")
-        try await files.media.make(
-            "-i \(files.path("plain.mp4")) -c copy -metadata comment=+48.1375+011.5755/ position.avi")
-        let reason = try await RemoverStage().refusal(of: files.path("position.avi"))
-        #expect(reason?.contains("can't be removed from video/x-msvideo") == true, "\(reason ?? "")")
-    }
-
     @Test func refusesSubtitlesOfMatroskaWithPositions() async throws {
         let files = try LocationFiles()
         try await files.base("plain.mp4")

@@ -49,19 +49,38 @@ import UploadCore
         "plain.jpg", "plain.png", "plain.webp", "plain.tif", "plain.gif", "plain.heic", "plain.avif", "plain.jxl",
         "plain.dng", "plain.cr2", "plain.cr3", "plain.nef", "plain.arw", "plain.orf", "plain.raf", "plain.rw2",
         "plain.bmp", "plain.mp4", "plain.mov", "plain.m4v", "plain.3gp", "plain.mkv", "plain.webm",
-        "plain.avi", "plain.ts", "plain.flv", "plain.mpg",
     ])
     func leavesFilesWithoutPositionsUnchanged(_ name: String) async throws {
         let files = try LocationFiles()
         if name.hasSuffix("bmp") {
             try await files.media.make("-f lavfi -i testsrc=size=96x64 -frames:v 1 \(name)")
-        } else if name.hasSuffix("mpg") {
-            try await files.media.make("-f lavfi -i testsrc=size=96x64:rate=25 -t 1 -c:v mpeg1video \(name)")
         } else {
             try await files.base(name)
         }
         let stage = try RemoverStage()
         #expect(try await StepRun(stage.remover, on: files.path(name)).outcome == .unchanged)
+    }
+
+    /// Nothing here can search these.
+    @Test(arguments: ["plain.avi", "plain.ts", "plain.flv", "plain.mpg"])
+    func picturesAndSoundOfOtherContainersAreCopied(_ name: String) async throws {
+        let files = try LocationFiles()
+        if name.hasSuffix("mpg") {
+            try await files.media.make("-f lavfi -i testsrc=size=96x64:rate=25 -t 1 -c:v mpeg1video \(name)")
+        } else {
+            try await files.base(name)
+        }
+        // Unknown data, as makers of cameras append it.
+        try (files.bytes(name) + Data("JUNK\u{10}\0\0\0at 48.1375,11.57".utf8)).write(
+            to: URL(filePath: files.path(name)))
+        let run = try await StepRun(RemoverStage().remover, on: files.path(name))
+        #expect(run.outcome == .made(MediaType(kind: .video, mime: "video/quicktime")))
+        let product = try #require(run.product)
+        #expect(LocationFiles.position(in: product) == nil)
+        let made = try files.media.write(product, "product.mov")
+        let before = try await files.media.probe(files.path(name), "stream=codec_name").filter { !$0.isEmpty }
+        let after = try await files.media.probe(made, "stream=codec_name").filter { !$0.isEmpty }
+        #expect(Set(before) == Set(after))
     }
 
     @Test func keepsOtherMetadata() async throws {

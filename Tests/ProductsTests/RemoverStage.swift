@@ -4,6 +4,7 @@ import MediaTools
 import Products
 import TestSupport
 import Testing
+import UploadCore
 
 extension MediaFiles {
     static let tools = VideoTools.find(in: ProcessInfo.processInfo.environment["PATH"])
@@ -14,9 +15,10 @@ struct RemoverStage {
     let directory: TemporaryDirectory
     let remover: LocationRemover
 
-    init(program: String? = LocationFiles.exiftool) throws {
+    init(program: String? = LocationFiles.exiftool, _ removal: Recipe.Removal = .positions) throws {
         directory = try TemporaryDirectory()
-        remover = LocationRemover(program: program, directory: directory.path("exiftool"))
+        remover = LocationRemover(
+            program: program, directory: directory.path("exiftool"), tools: MediaFiles.tools, removal: removal)
     }
 
     /// Performs the step; the reason if it refuses the file.

@@ -33,7 +33,7 @@ struct MediaToolsFacts: Equatable, Sendable {
     /// What becomes of the recipes.
     private var productFindings: [Finding] {
         var findings: [Finding] = []
-        if recipes.stripsLocation { findings.append(locationFinding) }
+        if recipes.removal != nil { findings += [removalFinding] + removalFromVideos }
         if recipes.pictures != nil, worker.isMissing {
             findings.append(
                 Finding(
@@ -50,11 +50,29 @@ struct MediaToolsFacts: Equatable, Sendable {
         return findings
     }
 
-    private var locationFinding: Finding {
-        let loss = "media.strip_location is set, so no picture and no video is sent"
+    /// The key that has something removed.
+    private var removalKey: String {
+        recipes.removal == .positions ? "media.strip_location" : "media.strip_metadata"
+    }
+
+    private var removalFromVideos: [Finding] {
+        guard ffprobe.isMissing || ffmpeg.isMissing else { return [] }
+        let files = recipes.removal == .positions ? "no AVI, FLV, MPEG-TS and MPEG-PS" : "no video"
+        return [
+            Finding(
+                .mediaTools, .warning, "ffmpeg is not installed; \(removalKey) is set, so \(files) is sent",
+                remedy: "sudo apt-get install ffmpeg, then `outbox retry --all`")
+        ]
+    }
+
+    private var removalFinding: Finding {
+        let loss = "\(removalKey) is set, so no picture and no video is sent"
         let remedy = "sudo apt-get install libimage-exiftool-perl, then `outbox retry --all`"
         return switch exiftool {
-        case .works(let version): Finding(.mediaTools, .ok, "exiftool \(version) removes locations")
+        case .works(let version):
+            Finding(
+                .mediaTools, .ok,
+                "exiftool \(version) removes \(recipes.removal == .positions ? "locations" : "metadata")")
         case .missing: Finding(.mediaTools, .stop, "exiftool is not installed; \(loss)", remedy: remedy)
         case .broken(let reason):
             Finding(.mediaTools, .stop, "exiftool does not work (\(reason)); \(loss)", remedy: remedy)

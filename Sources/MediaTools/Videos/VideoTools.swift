@@ -66,7 +66,7 @@ public struct VideoTools: Sendable {
                 + ",avg_frame_rate,bit_rate,channels,duration",
             "stream_disposition=default,attached_pic", "stream_tags=rotate",
             "stream_side_data=rotation,dv_bl_signal_compatibility_id", "format=duration,bit_rate",
-            "format_tags=location,com.apple.quicktime.location.ISO6709",
+            "format_tags=creation_time,location,com.apple.quicktime.location.ISO6709",
         ]
         return try ProbeReport(await probe(video, type, ["-show_entries", entries.joined(separator: ":")]))
     }

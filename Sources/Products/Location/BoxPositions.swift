@@ -12,6 +12,8 @@ struct BoxPositions {
     private let cancellation: Cancellation
     private let videos: [Range<UInt64>]
     private let items: ItemParts?
+    /// Whether only boxes and tracks stay that are needed to show the video.
+    private let isBare: Bool
     private var boxes = 0
     private var tracks: [BoxTrack] = []
     /// The samples of the tracks that stay, and the data of items.
@@ -68,9 +70,10 @@ struct BoxPositions {
     /// - Throws: ``ProductFailure`` if the file can't be read, has too many boxes, or the task was cancelled.
     init(
         in part: FilePart, _ cancellation: Cancellation, removing reported: Set<Int> = [], items: ItemParts? = nil,
-        videos: [Range<UInt64>] = []
+        videos: [Range<UInt64>] = [], isBare: Bool = false
     ) throws(ProductFailure) {
         (self.part, self.cancellation, self.items, self.videos) = (part, cancellation, items, videos)
+        self.isBare = isBare
         let children = try children(of: part.range)
         try searchTracks(children, reported)
         if let items { patches += items.patches }
@@ -148,7 +151,8 @@ struct BoxPositions {
     }
 
     private mutating func search(_ box: Box, within type: String) throws(ProductFailure) {
-        guard Self.known[type]?.contains(box.type) == true else {
+        let isBareEnough = !isBare || !["udta", "meta", "uuid"].contains(box.type)
+        guard isBareEnough, Self.known[type]?.contains(box.type) == true else {
             // A crafted track may have its samples in it.
             if kept.overlaps(box.range) { obstacle = Self.damaged } else { try remove(box) }
             return
@@ -313,7 +317,7 @@ struct BoxPositions {
                 if try track.isPosition(cancellation) {
                     obstacle = "it has a track of pictures or sound with the name of another kind"
                 }
-            } else if isPosition {
+            } else if isPosition || isBare {
                 continue
             }
             if track.describesPosition { obstacle = "the description of a track contains a position" }
@@ -321,7 +325,7 @@ struct BoxPositions {
         }
         tracks = staying
         try keepSamples(in: children)
-        for track in tracks { patches += try track.messages(cancellation) }
+        for track in tracks { patches += try track.messages(isBare: isBare, cancellation) }
     }
 
     /// Collects the samples of the tracks that stay. A chunk of unknown size reaches to the next one.

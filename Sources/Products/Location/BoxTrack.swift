@@ -104,7 +104,7 @@ struct BoxTrack {
     }
 
     /// Returns the changes that remove messages from the pictures.
-    func messages(_ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+    func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
         guard let codec = SupplementalMessages.Codec(format) else { return [] }
         let name = codec == .h264 ? "avcC" : codec == .hevc ? "hvcC" : "vvcC"
         var patches: [Patch] = []
@@ -113,9 +113,9 @@ struct BoxTrack {
             let configuration = description.dropFirst(hit + 4 + (codec == .vvc ? 4 : 0))
             if codec == .hevc {
                 patches += SupplementalMessages.patches(
-                    forConfiguration: configuration, at: place + UInt64(configuration.startIndex))
+                    forConfiguration: configuration, at: place + UInt64(configuration.startIndex), isBare: isBare)
             }
-            search = search ?? SupplementalMessages(codec, configuration: configuration)
+            search = search ?? SupplementalMessages(codec, configuration: configuration, isBare: isBare)
         }
         guard let search else { throw .refused("the video has no configuration of its pictures") }
         for range in try samples(cancellation) { patches += try search.patches(for: range, in: part, cancellation) }

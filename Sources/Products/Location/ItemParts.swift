@@ -8,6 +8,8 @@ struct ItemParts {
 
     private let part: FilePart
     private let cancellation: Cancellation
+    /// Whether XMP and descriptions go as well.
+    private let isBare: Bool
     /// Where items with the construction method 1 have their data.
     private var data: Range<UInt64>?
     private var types: [UInt64: String] = [:]
@@ -25,9 +27,10 @@ struct ItemParts {
     private static let longestTable = 16 << 20
 
     /// - Throws: ``ProductFailure``; `refused` if the tables can't be read.
-    init(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) {
+    init(in part: FilePart, isBare: Bool = false, _ cancellation: Cancellation) throws(ProductFailure) {
         self.part = part
         self.cancellation = cancellation
+        self.isBare = isBare
         guard let meta = try boxes(in: part.range).first(where: { $0.type == "meta" }), meta.content.count > 4 else {
             return
         }
@@ -65,7 +68,8 @@ struct ItemParts {
 
     private mutating func searchProperties(_ box: Box) throws(ProductFailure) {
         for container in try boxes(in: box.content) where container.type == "ipco" {
-            for property in try boxes(in: container.content) where !Self.properties.contains(property.type) {
+            for property in try boxes(in: container.content)
+            where !Self.properties.contains(property.type) || isBare && property.type == "altt" {
                 patches += try property.removal(in: part, cancellation)
             }
         }
@@ -88,7 +92,7 @@ struct ItemParts {
             // A name, the type of its content, and how it is encoded.
             let texts = bytes.dropFirst(10 + width).split(separator: 0, omittingEmptySubsequences: false)
             let isXMP =
-                type == "mime" && texts.count > 1 && texts[1].elementsEqual("application/rdf+xml".utf8)
+                !isBare && type == "mime" && texts.count > 1 && texts[1].elementsEqual("application/rdf+xml".utf8)
                 && (texts.count < 3 || texts[2].isEmpty)
             if Self.pictures.contains(type) || type == "Exif" || isXMP { types[id] = type }
         }

@@ -1,16 +1,20 @@
 import Glibc
 package import LinuxSystem
+package import MediaTools
 import SystemPackage
-import UploadCore
+package import UploadCore
 
-/// Removes all positions from a picture or video, without encoding anything anew. A file that still has a position
-/// afterwards, or that can't be read, is refused.
+/// Removes all positions, or all metadata, from a picture or video, without encoding anything anew. A file that still has
+/// some afterwards, or that can't be read, is refused.
 ///
 /// The system's exiftool reads each file, removes positions from pictures, and reads each result again. Positions in
-/// videos, and in files within files, are overwritten in place, so that no other byte moves.
+/// videos, and in files within files, are overwritten in place, so that no other byte moves. Where that can't be sure, ffmpeg
+/// first copies pictures and sound to a new file (``VideoRebuild``).
 package struct LocationRemover: ProductStep {
     private let tool: ExifTool?
     private let program: String?
+    private let tools: VideoTools
+    private let removal: Recipe.Removal
 
     /// Creates a remover.
     ///
@@ -18,7 +22,10 @@ package struct LocationRemover: ProductStep {
     ///   - program: Absolute path of exiftool; nil if missing.
     ///   - directory: Absolute path of a directory for pictures at work, which belongs to this value alone. Its parent
     ///     must exist. All files in it are removed.
-    package init(program: String?, directory: String) {
+    ///   - tools: ffmpeg.
+    ///   - removal: What is removed.
+    package init(program: String?, directory: String, tools: VideoTools, removal: Recipe.Removal) {
+        (self.tools, self.removal) = (tools, removal)
         self.program = program
         tool = program.map { ExifTool(program: $0, directory: directory) }
     }
@@ -35,7 +42,8 @@ package struct LocationRemover: ProductStep {
 
     package var missing: String? {
         program == nil
-            ? "no location can be removed, so pictures and videos are not sent: exiftool is not in the PATH; "
+            ? "no \(removal == .positions ? "location" : "metadata") can be removed, so pictures and videos are not sent: "
+                + "exiftool is not in the PATH; "
                 + "install libimage-exiftool-perl" : nil
     }
 
@@ -48,16 +56,19 @@ package struct LocationRemover: ProductStep {
         return try await cancelling(cancellation) { () async throws(ProductFailure) -> StepOutcome in
             switch input.type.kind {
             case .image:
-                try await tool.perform(cancellation) { session, directory throws(ProductFailure) in
+                return try await tool.perform(cancellation) { session, directory throws(ProductFailure) in
                     let file = PictureLocations(
-                        input: input, output: output, session: session, directory: directory,
+                        input: input, output: output, removal: removal, session: session, directory: directory,
                         cancellation: cancellation)
                     return try file.remove()
                 }
             case .video:
-                try await onOwnThread { () throws(ProductFailure) in
+                let rebuild = VideoRebuild(input: input, output: output, tools: tools, removal: removal)
+                let rebuilt = rebuild.isNeeded ? try await rebuild.run() : input
+                return try await onOwnThread { () throws(ProductFailure) in
                     let file = VideoLocations(
-                        input: input, output: output, program: program, scratch: scratch, cancellation: cancellation)
+                        input: rebuilt, output: output, isBare: removal != .positions, program: program,
+                        scratch: scratch, cancellation: cancellation)
                     return try file.remove(progress: progress)
                 }
             case .other:

@@ -8,6 +8,8 @@ struct MatroskaPositions {
     private let part: FilePart
     private let cancellation: Cancellation
     private let changesAttachments: Bool
+    /// Whether only elements stay that are needed to show the video.
+    private let isBare: Bool
     private var elements = 0
     private var tracks: Set<UInt64> = []
     private var subtitleTracks: Set<UInt64> = []
@@ -78,12 +80,18 @@ struct MatroskaPositions {
         ID.simpleTag: [ID.tagName, 0x447A, 0x447B, 0x4484, 0x44B4, ID.tagString, ID.simpleTag],
     ]
 
+    /// Chapters, attachments, tags; names of files, of segments, of tracks and of codecs.
+    private static let texts: Set<UInt64> = [
+        0x1043_A770, ID.attachments, ID.tags, 0x7384, 0x3C_83AB, 0x3E_83BB, 0x7BA9, 0x536E, 0x25_8688,
+    ]
+
     /// - Parameters:
     ///   - changesAttachments: Whether attached files are changed, so that their checksum must go.
     /// - Throws: ``ProductFailure`` if the file can't be read to its end, has too many elements, or the task was cancelled.
     init(
-        in part: FilePart, changesAttachments: Bool, _ cancellation: Cancellation
+        in part: FilePart, changesAttachments: Bool, isBare: Bool = false, _ cancellation: Cancellation
     ) throws(ProductFailure) {
+        self.isBare = isBare
         self.part = part
         self.changesAttachments = changesAttachments
         self.cancellation = cancellation
@@ -140,7 +148,7 @@ struct MatroskaPositions {
     ) throws(ProductFailure) -> Bool {
         let before = patches.count
         let isKnown = Self.known[parent.id]?.contains(element.id) == true
-        if !isKnown || element.id == ID.additions && !hasTransparency {
+        if !isKnown || element.id == ID.additions && !hasTransparency || isBare && Self.texts.contains(element.id) {
             patches += try element.removal(in: part, cancellation)
             return patches.count > before
         }
@@ -239,6 +247,7 @@ struct MatroskaPositions {
         case Self.video, Self.audio, Self.logo:
             try searchConfiguration(
                 codec, children.first { $0.id == ID.codecPrivate }, of: number, isEncoded: isEncoded)
+        case _ where isBare: obstacle = "it has a track of another kind than pictures and sound"
         case Self.subtitle where isEncoded && !Self.hasPictures(codec):
             obstacle = "its subtitles are compressed or encrypted, so they can't be searched"
         case Self.subtitle where Self.hasPictures(codec): break
@@ -261,13 +270,15 @@ struct MatroskaPositions {
             }
             return
         }
-        guard !isEncoded, let element, let search = SupplementalMessages(kind, configuration: configuration[...]) else {
+        guard !isEncoded, let element,
+            let search = SupplementalMessages(kind, configuration: configuration[...], isBare: isBare)
+        else {
             return obstacle = "its pictures are compressed a second time, so they can't be searched for positions"
         }
         searches[track] = search
         if kind == .hevc {
             patches += SupplementalMessages.patches(
-                forConfiguration: configuration[...], at: element.content.lowerBound)
+                forConfiguration: configuration[...], at: element.content.lowerBound, isBare: isBare)
         }
     }
 

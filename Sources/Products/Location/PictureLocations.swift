@@ -7,6 +7,7 @@ import UploadCore
 struct PictureLocations {
     let input: ProductInput
     let output: SharedDescriptor
+    let removal: Recipe.Removal
     let session: ExifToolSession
     /// Where the copies are.
     let directory: String
@@ -15,8 +16,17 @@ struct PictureLocations {
     /// Larger pictures are refused; a camera's raw file has 200 MB at most.
     private static let mostBytes: UInt64 = 2 << 30
 
+    /// The types from which exiftool can remove all metadata.
+    private static let rebuilt: Set = [
+        "image/jpeg", "image/png", "image/gif", "image/webp", "image/jxl", "image/bmp", "image/tiff", "image/heic",
+        "image/heif", "image/heic-sequence", "image/avif",
+    ]
+
     func remove() throws(ProductFailure) -> StepOutcome {
-        guard input.size <= Self.mostBytes else { throw .refused("pictures over 2 GiB are not searched for positions") }
+        guard input.size <= Self.mostBytes else { throw .refused("pictures over 2 GiB are not searched") }
+        if removal != .positions, !Self.rebuilt.contains(input.type.mime) {
+            throw .refused("camera raw files hold metadata that they can't do without")
+        }
         let original = try create("picture.\(MediaSignatures.fileExtension(for: input.type))")
         try FileCopy.copy(input.file, count: input.size, to: original.file, cancellation)
         let hadForeignParts = try clearForeignParts(original)
@@ -66,7 +76,7 @@ struct PictureLocations {
     private var limit: Int { (input.isSlow ? 20 : 8) + Int(input.size >> 22) }
 
     private func read(_ path: String) throws(ProductFailure) -> PositionReport {
-        var report = PositionReport()
+        var report = PositionReport(removal)
         try session.run(PositionReport.arguments(for: path), within: limit, cancellation) { report.add($0) }
         if let trouble = report.trouble { throw .refused("exiftool could not read the picture: \(trouble)") }
         if report.fileType == nil { throw .refused("exiftool does not know this type of picture") }
@@ -78,11 +88,28 @@ struct PictureLocations {
     private func cleaned(
         _ copy: Copy, _ found: PositionReport
     ) throws(ProductFailure) -> (Copy, PositionReport) {
+        if case .metadata(let keepsDates) = removal {
+            let left = try write(Self.removalOfMetadata(keepsDates: keepsDates), copy.path)
+            return (try open(copy.path, O_RDWR), left)
+        }
         var left = try write(found.removal, copy.path)
         if !left.tags.isEmpty { left = try write(left.removal + left.removalOfGroups, copy.path) }
         // A full disk is not the picture's fault.
         if !left.tags.isEmpty, freeBytes < 2 * input.size + (1 << 20) { throw .noSpace }
         return (try open(copy.path, O_RDWR), left)
+    }
+
+    /// The arguments that remove the map of a GeoTIFF.
+    fileprivate static let geoTIFF = [
+        "GeoTiffDirectory", "GeoTiffDoubleParams", "GeoTiffAsciiParams", "ModelTiePoint", "ModelTransform",
+        "PixelScale",
+    ].map { "-\($0)=" }
+
+    /// Removes all tags, and writes those anew that are needed to show the picture. Colour profiles stay.
+    private static func removalOfMetadata(keepsDates: Bool) -> [String] {
+        let dates = ["DateTimeOriginal", "OffsetTimeOriginal", "SubSecTimeOriginal"]
+        return ["-all=", "--ICC_Profile:all", "-CommonIFD0="] + geoTIFF + ["-tagsFromFile", "@"]
+            + (["Orientation", "ColorSpace", "InteropIndex", "Gamma"] + (keepsDates ? dates : [])).map { "-EXIF:\($0)" }
     }
 
     /// exiftool can't write WebP under another name (-o), so it replaces the copy.
@@ -96,9 +123,11 @@ struct PictureLocations {
     /// - Returns: Whether there was anything.
     private func clearForeignParts(_ copy: Copy) throws(ProductFailure) -> Bool {
         let part = FilePart(file: copy.file, range: 0..<(try size(of: copy)))
-        let videos = try EmbeddedVideos.find(in: part, cancellation).map(\.range)
+        let videos = removal == .positions ? try EmbeddedVideos.find(in: part, cancellation).map(\.range) : []
         func patches() throws(ProductFailure) -> [Patch] {
-            try PictureParts(in: part, type: input.type.mime, videos: videos, cancellation).patches
+            try PictureParts(
+                in: part, type: input.type.mime, videos: videos, isBare: removal != .positions, cancellation
+            ).patches
         }
         let found = try patches()
         if found.isEmpty { return false }
@@ -145,10 +174,7 @@ extension PositionReport {
             arguments.append("-\(tag.group):\(tag.name)=")
         }
         if tags.contains(where: { $0.group == "GeoTiff" || $0.name.hasPrefix("GeoTiff") }) {
-            arguments += [
-                "GeoTiffDirectory", "GeoTiffDoubleParams", "GeoTiffAsciiParams", "ModelTiePoint", "PixelScale",
-            ]
-            .map { "-\($0)=" }
+            arguments += PictureLocations.geoTIFF
         }
         return arguments
     }

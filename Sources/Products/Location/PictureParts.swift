@@ -10,14 +10,17 @@ struct PictureParts {
     private let cancellation: Cancellation
     /// Videos within the picture, which have been searched on their own.
     private let videos: [Range<UInt64>]
+    /// Whether only parts stay that are needed to show the picture, and EXIF, which exiftool must read.
+    private let isBare: Bool
 
     /// - Throws: ``ProductFailure``; `refused` if the picture can't be read to its end.
     init(
-        in part: FilePart, type: String, videos: [Range<UInt64>], _ cancellation: Cancellation
+        in part: FilePart, type: String, videos: [Range<UInt64>], isBare: Bool = false, _ cancellation: Cancellation
     ) throws(ProductFailure) {
         self.part = part
         self.cancellation = cancellation
         self.videos = videos
+        self.isBare = isBare
         let (start, end) = (part.range.lowerBound, part.range.upperBound)
         switch type {
         case "image/jpeg": try searchTrailer(from: try searchJPEG(from: start))
@@ -27,8 +30,8 @@ struct PictureParts {
         case "image/bmp": try clear(try endOfBitmap()..<end)
         case "image/jxl": try searchJPEGXL()
         case "image/heic", "image/heif", "image/avif", "image/heic-sequence":
-            let boxes = try BoxPositions(
-                in: part, cancellation, items: ItemParts(in: part, cancellation), videos: videos)
+            let items = try ItemParts(in: part, isBare: isBare, cancellation)
+            let boxes = try BoxPositions(in: part, cancellation, items: items, videos: videos, isBare: isBare)
             if let obstacle = boxes.obstacle { throw .refused(obstacle) }
             patches = boxes.patches
         default: break
@@ -64,6 +67,10 @@ struct PictureParts {
         0xFE: [""],
     ]
 
+    private static let bareSegments: [Int: [String]] = [
+        0xE0: ["JFIF\0"], 0xE1: ["Exif\0\0"], 0xE2: ["ICC_PROFILE\0"], 0xEE: ["Adobe"],
+    ]
+
     /// Searches the segments of a JPEG picture (ITU-T T.81, annex B).
     ///
     /// - Returns: Where the picture ends.
@@ -94,7 +101,8 @@ struct PictureParts {
 
     private mutating func searchSegment(_ marker: Int, _ content: Range<UInt64>) throws(ProductFailure) {
         let start = try text(at: content.lowerBound, count: min(40, content.count))
-        guard Self.segments[marker]?.contains(where: { start.hasPrefix($0) }) == true else { return try clear(content) }
+        let known = isBare ? Self.bareSegments : Self.segments
+        guard known[marker]?.contains(where: { start.hasPrefix($0) }) == true else { return try clear(content) }
         // These have a fixed size.
         let fixed: [Int: Int] = [0xE0: 14, 0xEE: 12]
         guard let size = fixed[marker], content.count > size else { return }
@@ -125,6 +133,7 @@ struct PictureParts {
     private mutating func searchTrailer(from start: UInt64) throws(ProductFailure) {
         let end = part.range.upperBound
         guard start < end else { return }
+        if isBare { return try clear(start..<end) }
         var kept = videos + (try samsungDirectory(from: start))
         var offset = start
         while offset < end {
@@ -203,8 +212,8 @@ struct PictureParts {
             let content = (offset + 8)..<(offset + 8 + UInt64(size))
             offset = content.upperBound + 4
             guard offset <= part.range.upperBound else { throw Self.early }
-            var isAllowed = Self.chunks.contains(type)
-            if ["tEXt", "zTXt", "iTXt"].contains(type) {
+            var isAllowed = Self.chunks.contains(type) && !(isBare && ["tIME", "sPLT"].contains(type))
+            if !isBare, ["tEXt", "zTXt", "iTXt"].contains(type) {
                 let keyword = try text(at: content.lowerBound, count: min(80, size)).prefix { $0 != "\0" }.lowercased()
                 isAllowed = Self.keywords.contains(keyword)
             }
@@ -257,12 +266,15 @@ struct PictureParts {
                 let label = try number(at: offset + 1, count: 1)
                 offset += 2
                 guard label == 0xFF else {
-                    offset = try searchBlocks(from: offset, isAllowed: [0xF9, 0xFE, 0x01].contains(label))
+                    offset = try searchBlocks(
+                        from: offset, isAllowed: label == 0xF9 || !isBare && [0xFE, 0x01].contains(label))
                     continue
                 }
                 let size = try number(at: offset, count: 1)
                 let name = try text(at: offset + 1, count: size)
-                offset = try searchBlocks(from: offset + 1 + UInt64(size), isAllowed: Self.applications.contains(name))
+                offset = try searchBlocks(
+                    from: offset + 1 + UInt64(size),
+                    isAllowed: Self.applications.contains(name) && !(isBare && name.hasPrefix("XMP")))
             default: throw .refused("the picture has a block of an unknown kind")
             }
         }
@@ -312,7 +324,7 @@ struct PictureParts {
             guard content.upperBound <= range.upperBound else { throw Self.early }
             if type == "ANMF", content.count >= 16 {
                 try searchRIFF((content.lowerBound + 16)..<content.upperBound)
-            } else if !Self.chunksOfWebP.contains(type) {
+            } else if !Self.chunksOfWebP.contains(type) || isBare && type == "XMP " {
                 let cleared = try part.clearing(content, cancellation)
                 if !cleared.isEmpty || type != "JUNK" { patches += [.bytes(Array("JUNK".utf8), at: offset)] + cleared }
             }
@@ -329,6 +341,7 @@ struct PictureParts {
         return size < 54 || end > part.range.upperBound ? part.range.upperBound : end
     }
 
+    private static let emptyBox = "void"
     private static let boxesOfJPEGXL: Set = ["JXL ", "ftyp", "jxll", "jxlc", "jxlp", "jxli", "Exif", "xml "]
 
     /// Searches the boxes of a JPEG XL file (ISO 18181-2); a bare codestream has none. Compressed boxes (`brob`) can't be
@@ -338,7 +351,13 @@ struct PictureParts {
         if try number(at: offset, count: 2) == 0xFF0A { return }
         while offset < part.range.upperBound {
             guard let box = try Box(at: offset, in: part) else { throw Self.early }
-            if !Self.boxesOfJPEGXL.contains(box.type) { patches += try box.removal(in: part, cancellation) }
+            if !Self.boxesOfJPEGXL.contains(box.type) {
+                // ffmpeg takes a file with a box `free` for a video.
+                let cleared = try part.clearing(box.content, cancellation)
+                if !cleared.isEmpty || box.type != Self.emptyBox {
+                    patches += [.bytes(Array(Self.emptyBox.utf8), at: box.range.lowerBound + 4)] + cleared
+                }
+            }
             offset = box.range.upperBound
         }
     }

@@ -1,3 +1,5 @@
+import UploadCore
+
 /// What exiftool reads in a file, as far as positions are concerned.
 struct PositionReport {
     /// A tag that holds a position, or part of one.
@@ -19,6 +21,11 @@ struct PositionReport {
     private(set) var positionTrouble: String?
 
     private static let mostTags = 100
+    private let wanted: Recipe.Removal
+
+    /// - Parameter removal: What counts as a tag with a position: with `metadata`, every tag that is not needed to show the
+    ///   picture.
+    init(_ removal: Recipe.Removal = .positions) { wanted = removal }
 
     /// The arguments for a file. `-ee3` also reads embedded files, timed tracks, and the pictures of a video stream.
     static func arguments(for file: String) -> [String] {
@@ -54,9 +61,15 @@ struct PositionReport {
         default:
             guard tags.count < Self.mostTags else { return }
             let isPosition =
-                tag.isPosition || tag.isName && PositionText.isName(fields[2]) || PositionText.isFound(in: fields[2])
+                isMetadata(tag) || tag.isPosition || tag.isName && PositionText.isName(fields[2])
+                || PositionText.isFound(in: fields[2])
             if isPosition, !tags.contains(tag) { tags.append(tag) }
         }
+    }
+
+    private func isMetadata(_ tag: Tag) -> Bool {
+        guard case .metadata(let keepsDates) = wanted else { return false }
+        return !tag.showsPicture && !(keepsDates && tag.isDateOfCapture)
     }
 
     private func text(_ field: ArraySlice<UInt8>) -> String { String(decoding: field.prefix(200), as: UTF8.self) }
@@ -87,6 +100,35 @@ extension PositionReport.Tag {
 
     /// Names of coordinates that are parts of too many words.
     private static let wholeNames: Set = ["lat", "lon", "lng", "latlng", "latlon"]
+    /// The structure of formats, in which ``PictureParts`` leaves no texts; and colours.
+    private static let familiesOfStructure: Set = [
+        "File", "Composite", "JFIF", "ICC_Profile", "RIFF", "QuickTime", "Jpeg2000", "APP14", "PNG", "GIF",
+    ]
+    /// Tags of EXIF and TIFF that a viewer needs, and those that EXIF demands.
+    private static let picture: Set = [
+        "Orientation", "ColorSpace", "InteropIndex", "InteropVersion", "Gamma", "XResolution", "YResolution",
+        "ResolutionUnit",
+        "YCbCrPositioning", "YCbCrSubSampling", "YCbCrCoefficients", "ReferenceBlackWhite", "ExifVersion",
+        "FlashpixVersion", "ComponentsConfiguration", "ExifImageWidth", "ExifImageHeight", "SubfileType",
+        "OldSubfileType", "ImageWidth", "ImageHeight", "BitsPerSample", "Compression", "PhotometricInterpretation",
+        "Thresholding", "FillOrder", "StripOffsets", "StripByteCounts", "RowsPerStrip", "SamplesPerPixel",
+        "PlanarConfiguration", "Predictor", "TileWidth", "TileLength", "TileOffsets", "TileByteCounts", "ColorMap",
+        "ExtraSamples", "SampleFormat", "MinSampleValue", "MaxSampleValue", "SMinSampleValue", "SMaxSampleValue",
+        "WhitePoint", "PrimaryChromaticities", "TransferFunction", "InkSet", "DotRange", "JPEGTables", "T4Options",
+        "T6Options",
+    ]
+
+    /// Whether the tag is needed to show the picture.
+    var showsPicture: Bool {
+        if family == "EXIF" { return Self.picture.contains(name) }
+        return Self.familiesOfStructure.contains(family) && name != "Comment"
+    }
+
+    /// Whether the tag tells when the picture was taken.
+    var isDateOfCapture: Bool {
+        family == "EXIF" && ["DateTimeOriginal", "OffsetTimeOriginal", "SubSecTimeOriginal"].contains(name)
+    }
+
     /// Whether the value names what another tag holds, as in the XML of Sony's cameras.
     var isName: Bool { ["XML", "QuickTime"].contains(family) && name.hasSuffix("Name") }
 

@@ -42,14 +42,17 @@ struct SupplementalMessages {
         [0x2C, 0xA2, 0xDE, 0x09, 0xB5, 0x17, 0x47, 0xDB, 0xBB, 0x55, 0xA4, 0xFE, 0x7F, 0xC2, 0xFC, 0x4E],
     ]
 
-    private init(codec: Codec, sizeOfLength: Int) {
-        (self.codec, self.sizeOfLength) = (codec, sizeOfLength)
+    /// Whether only messages stay that are needed to show the pictures.
+    private let isBare: Bool
+
+    private init(codec: Codec, sizeOfLength: Int, isBare: Bool) {
+        (self.codec, self.sizeOfLength, self.isBare) = (codec, sizeOfLength, isBare)
     }
 
     /// Creates a search by the configuration of a stream (ISO 14496-15).
     ///
     /// - Parameter configuration: The content of `avcC`, `hvcC` or `vvcC`.
-    init?(_ codec: Codec, configuration: ArraySlice<UInt8>) {
+    init?(_ codec: Codec, configuration: ArraySlice<UInt8>, isBare: Bool = false) {
         let place: Int
         switch codec {
         case .h264: place = 4
@@ -58,6 +61,7 @@ struct SupplementalMessages {
         }
         guard let byte = configuration.dropFirst(place).first else { return nil }
         self.codec = codec
+        self.isBare = isBare
         sizeOfLength = Int(codec == .vvc ? byte >> 1 & 3 : byte & 3) + 1
     }
 
@@ -94,9 +98,11 @@ struct SupplementalMessages {
     /// - Parameters:
     ///   - configuration: The content of `hvcC`.
     ///   - offset: Where it is in the file.
-    static func patches(forConfiguration configuration: ArraySlice<UInt8>, at offset: UInt64) -> [Patch] {
+    static func patches(
+        forConfiguration configuration: ArraySlice<UInt8>, at offset: UInt64, isBare: Bool
+    ) -> [Patch] {
         let reader = ByteReader(bytes: Array(configuration))
-        let search = SupplementalMessages(codec: .hevc, sizeOfLength: 2)
+        let search = SupplementalMessages(codec: .hevc, sizeOfLength: 2, isBare: isBare)
         var patches: [Patch] = []
         var place = 23
         for _ in 0..<(reader.number(at: 22, count: 1) ?? 0) {
@@ -119,7 +125,7 @@ struct SupplementalMessages {
     /// The unit to write in place of one with foreign messages; nil if there are none in it.
     private func replacement(for unit: [UInt8]) -> [UInt8]? {
         let header = unit.prefix(codec.headerSize)
-        if Self.areKnown(Self.unescaped(unit.dropFirst(codec.headerSize))) { return nil }
+        if areKnown(Self.unescaped(unit.dropFirst(codec.headerSize))) { return nil }
         return header + Self.filler(unit.count - header.count)
     }
 
@@ -138,7 +144,7 @@ struct SupplementalMessages {
         return found
     }
 
-    private static func areKnown(_ bytes: [UInt8]) -> Bool {
+    private func areKnown(_ bytes: [UInt8]) -> Bool {
         var offset = 0
         func next() -> Int? {
             var sum = 0
@@ -161,11 +167,11 @@ struct SupplementalMessages {
     }
 
     /// ITU-T H.274 and annex D of H.264 and H.265 define types up to 220.
-    private static func isKnown(_ type: Int, _ payload: ArraySlice<UInt8>) -> Bool {
+    private func isKnown(_ type: Int, _ payload: ArraySlice<UInt8>) -> Bool {
         switch type {
         case 3: payload.allSatisfy { $0 == 0xFF }
-        case 4: registered.contains { payload.starts(with: $0) }
-        case 5: unregistered.contains { payload.starts(with: $0) }
+        case 4: (isBare ? Self.registered.suffix(1) : Self.registered[...]).contains { payload.starts(with: $0) }
+        case 5: !isBare && Self.unregistered.contains { payload.starts(with: $0) }
         default: type <= 220
         }
     }

@@ -6,6 +6,8 @@ import UploadCore
 struct VideoLocations {
     let input: ProductInput
     let output: SharedDescriptor
+    /// Whether only what is needed to show the video stays.
+    let isBare: Bool
     /// Absolute path of exiftool.
     let program: String
     /// The only directory that exiftool may write to.
@@ -25,19 +27,19 @@ struct VideoLocations {
         if patches.isEmpty {
             if let obstacle { throw .refused(obstacle) }
             let found = try read(input.file)
-            guard let tag = found.tags.first else { return .unchanged }
+            guard let tag = found.tags.first else { return isWritten ? .made(input.type) : .unchanged }
             guard container == .boxes else {
                 throw .refused("\(tag.group):\(tag.name) can't be removed from \(input.type.mime)")
             }
         }
-        try FileCopy.copy(input.file, count: input.size, to: output, cancellation)
+        if !isWritten { try FileCopy.copy(input.file, count: input.size, to: output, cancellation) }
         progress(0.5)
         let product = FilePart(file: output, range: 0..<input.size)
         for patch in patches { try patch.apply(to: output, cancellation) }
         var left = try read(output)
         if !left.tags.isEmpty, container == .boxes {
             let tracks = Set(left.tags.compactMap { $0.track })
-            let reported = try BoxPositions(in: product, cancellation, removing: tracks)
+            let reported = try BoxPositions(in: product, cancellation, removing: tracks, isBare: isBare)
             for patch in reported.patches { try patch.apply(to: output, cancellation) }
             left = try read(output)
         }
@@ -51,6 +53,9 @@ struct VideoLocations {
     }
 
     private static let positionsInEssence = "the positions are within a track of pictures or sound"
+
+    /// Whether ffmpeg has written the video to the output already.
+    private var isWritten: Bool { input.file.rawValue == output.rawValue }
 
     private var container: Container {
         switch input.type.mime {
@@ -71,14 +76,15 @@ struct VideoLocations {
         var essence: [UInt64] = []
         switch container {
         case .boxes:
-            let boxes = try BoxPositions(in: part, cancellation)
+            let boxes = try BoxPositions(in: part, cancellation, isBare: isBare)
             if let obstacle = boxes.obstacle { throw .refused(obstacle) }
             if boxes.overwritesPicturesOrSound(patches) { throw .refused(Self.positionsInEssence) }
             // EXIF and XMP may be within a box that is removed as a whole.
             patches += boxes.patches
             essence = boxes.essence
         case .matroska:
-            let elements = try MatroskaPositions(in: part, changesAttachments: !patches.isEmpty, cancellation)
+            let elements = try MatroskaPositions(
+                in: part, changesAttachments: !patches.isEmpty, isBare: isBare, cancellation)
             if let obstacle = elements.obstacle { throw .refused(obstacle) }
             patches += elements.patches
         case .readOnly:

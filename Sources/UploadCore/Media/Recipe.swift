@@ -11,19 +11,27 @@ public struct Recipe: Hashable, Sendable {
         case mp4(height: Int, quality: Int)
     }
 
+    /// What is removed from the content.
+    public enum Removal: Hashable, Sendable {
+        /// Positions (GPS coordinates) that devices and programs wrote.
+        case positions
+        /// All that is not needed to show the picture or video; the date of capture stays if `keepsDates`.
+        case metadata(keepsDates: Bool)
+    }
+
     /// How the content is encoded anew; nil keeps its encoding.
     public var conversion: Conversion?
-    /// Whether all positions (GPS coordinates) are removed.
-    public var stripsLocation: Bool
+    /// What is removed; nil removes nothing.
+    public var removal: Removal?
 
     /// Creates a recipe.
-    public init(conversion: Conversion? = nil, stripsLocation: Bool = false) {
+    public init(conversion: Conversion? = nil, removal: Removal? = nil) {
         self.conversion = conversion
-        self.stripsLocation = stripsLocation
+        self.removal = removal
     }
 
     /// Whether the recipe changes nothing.
-    public var isEmpty: Bool { conversion == nil && !stripsLocation }
+    public var isEmpty: Bool { conversion == nil && removal == nil }
 
     /// The recipe as the sidecar states it, such as `jpeg quality=85,strip location`. Two recipes have the same text
     /// only if they are the same.
@@ -34,7 +42,11 @@ public struct Recipe: Hashable, Sendable {
         case .mp4(let height, let quality): parts.append("mp4 height=\(height) crf=\(quality)")
         case nil: break
         }
-        if stripsLocation { parts.append("strip location") }
+        switch removal {
+        case .positions: parts.append("strip location")
+        case .metadata(let keepsDates): parts.append("strip metadata" + (keepsDates ? " keep dates" : ""))
+        case nil: break
+        }
         return parts.joined(separator: ",")
     }
 }

@@ -4,23 +4,23 @@ public struct Recipes: Hashable, Sendable {
     public var pictures: Recipe.Conversion?
     /// How videos are encoded anew; nil keeps them.
     public var videos: Recipe.Conversion?
-    /// Whether all positions are removed.
-    public var stripsLocation: Bool
+    /// What is removed from both; nil removes nothing.
+    public var removal: Recipe.Removal?
 
     /// Creates recipes. Without arguments, everything is uploaded as it is.
     public init(
-        pictures: Recipe.Conversion? = nil, videos: Recipe.Conversion? = nil, stripsLocation: Bool = false
+        pictures: Recipe.Conversion? = nil, videos: Recipe.Conversion? = nil, removal: Recipe.Removal? = nil
     ) {
         self.pictures = pictures
         self.videos = videos
-        self.stripsLocation = stripsLocation
+        self.removal = removal
     }
 
     /// Returns the recipe for files of a type. It is empty for files that are neither pictures nor videos.
     public func recipe(for type: MediaType) -> Recipe {
         switch type.kind {
-        case .image: Recipe(conversion: pictures, stripsLocation: stripsLocation)
-        case .video: Recipe(conversion: videos, stripsLocation: stripsLocation)
+        case .image: Recipe(conversion: pictures, removal: removal)
+        case .video: Recipe(conversion: videos, removal: removal)
         case .other: Recipe()
         }
     }

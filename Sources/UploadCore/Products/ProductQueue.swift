@@ -439,10 +439,10 @@ package struct ProductQueue: Sendable {
         tellProgress(id)
     }
 
-    /// Gives up after several attempts. A file whose positions can't be removed must not be uploaded.
+    /// Gives up after several attempts. A file from which something can't be removed must not be uploaded.
     private mutating func giveUp(_ order: Order, _ reason: String) {
-        if order.recipe.stripsLocation {
-            refuse(order.id, .locationNotRemoved(reason))
+        if let removal = order.recipe.removal {
+            refuse(order.id, .notRemoved(removal, reason))
         } else {
             finish(order.id, nil, nil, [], error: reason)
         }
@@ -522,10 +522,12 @@ extension FileError {
             retryable: true)
     }
 
-    /// The error of a file whose positions could not be removed.
-    package static func locationNotRemoved(_ reason: String) -> FileError {
-        FileError(
-            code: "location_not_removed",
-            message: "its positions could not be removed, so the file is not sent: \(reason)", retryable: false)
+    /// The error of a file from which something could not be removed.
+    package static func notRemoved(_ removal: Recipe.Removal, _ reason: String) -> FileError {
+        let (code, what) =
+            removal == .positions ? ("location_not_removed", "positions") : ("metadata_not_removed", "metadata")
+        return FileError(
+            code: code, message: "its \(what) could not be removed, so the file is not sent: \(reason)",
+            retryable: false)
     }
 }

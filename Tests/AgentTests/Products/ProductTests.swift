@@ -15,7 +15,7 @@ import Testing
 @Suite("Uploader: files that are processed first")
 struct ProductTests {
     private let compress = Recipes(pictures: .jpeg(quality: 85, maximumSide: 0))
-    private let strip = Recipes(stripsLocation: true)
+    private let strip = Recipes(removal: .positions)
 
     /// A picture whose product, half of it, has several blocks.
     private func picture(_ seed: UInt64, _ size: Int = 2_400_000) -> [UInt8] {

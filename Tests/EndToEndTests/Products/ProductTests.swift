@@ -1,5 +1,6 @@
 import EndToEndSupport
 import Foundation
+import MediaTestSupport
 import TestSupport
 import Testing
 
@@ -46,6 +47,22 @@ struct ProductTests {
         #expect(try await run(agent, "exiftool", "-s3", "-n", "-gps:all", file) == "")
         #expect(try await run(agent, "exiftool", "-s3", "-Model", file) == "Camera\n")
         #expect(try await run(agent, "exiftool", "-s3", "-n", "-GPSLatitude", agent.path("a.jpg")) == "48.137\n")
+    }
+
+    @Test("all metadata are gone if the owner wants it, and what can't do without them is not sent")
+    func metadata() async throws {
+        let receiver = try await Receiver.started()
+        let agent = try Agent(remote: receiver.url, ["media.strip_metadata": true])
+        try await dropLocated("a.jpg", in: agent)
+        let files = try LocationFiles()
+        try await files.base("a.nef")
+        try Files.rename(files.path("a.nef"), to: agent.path("a.nef"))
+        try await agent.start()
+        #expect(try await agent.reached("a.jpg", .done).product?.recipe == "strip metadata")
+        let file = try stored("a.jpg", by: receiver)
+        #expect(try await run(agent, "exiftool", "-s3", "-Model", "-gps:all", file) == "")
+        #expect(try await agent.reached("a.nef", .failed).error?.code == "metadata_not_removed")
+        #expect(try receiver.objects().count == 1)
     }
 
     @Test("without exiftool nothing with a position is sent, and a retry after its installation sends it")

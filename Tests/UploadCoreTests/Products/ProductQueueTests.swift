@@ -7,7 +7,7 @@ import Testing
     private var queue = ProductQueue(limits: .init(pictures: 2, videos: 1, storedBytes: 1000))
     private var now = MonotonicTime(nanoseconds: 0)
     private let recipe = Recipe(conversion: .jpeg(quality: 85, maximumSide: 0))
-    private let strip = Recipe(stripsLocation: true)
+    private let strip = Recipe(removal: .positions)
 
     private static let jpeg = MediaType(kind: .image, mime: "image/jpeg")
     private static let video = MediaType(kind: .video, mime: "video/mp4")
@@ -87,7 +87,7 @@ import Testing
 
     @Test mutating func aFileWhosePositionsStayIsNotUploaded() throws {
         let id = try #require(jobs(try hashed("a.jpg", 1, Self.jpeg, strip)).first).id
-        let actions = queue.handle(.refused(id: id, .locationNotRemoved("no exiftool")), now: now)
+        let actions = queue.handle(.refused(id: id, .notRemoved(.positions, "no exiftool")), now: now)
         guard case .failed(_, _, let product, let error)? = findings(actions)["a.jpg"] else {
             Issue.record("the file did not fail: \(actions)")
             return
@@ -115,6 +115,22 @@ import Testing
         case .failed(_, _, _, let error): #expect(strips && error.message.contains("out of memory"))
         default: Issue.record("unexpected: \(actions)")
         }
+    }
+
+    @Test mutating func aFileWhoseMetadataStayIsNotUploaded() throws {
+        let recipe = Recipe(removal: .metadata(keepsDates: false))
+        let id = try #require(jobs(try hashed("a.jpg", 1, Self.jpeg, recipe)).first).id
+        _ = queue.handle(.failed(id: id, .timeout("slow")), now: now)
+        now = try #require(queue.nextDeadline)
+        _ = queue.handle(.tick, now: now)
+        guard
+            case .failed(_, _, _, let error)? =
+                findings(queue.handle(.failed(id: id, .timeout("slow")), now: now))["a.jpg"]
+        else {
+            Issue.record("the file did not fail")
+            return
+        }
+        #expect(error.code == "metadata_not_removed")
     }
 
     @Test mutating func aFileThatTakesTooLongWaitsForAllOthersAndIsRefusedTheSecondTime() throws {

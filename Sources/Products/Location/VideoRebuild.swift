@@ -1,0 +1,84 @@
+import LinuxSystem
+import MediaTools
+import Processes
+import UploadCore
+
+/// Copies the pictures and the sound of a video to a new file, with ffmpeg, and nothing else.
+struct VideoRebuild {
+    let input: ProductInput
+    let output: SharedDescriptor
+    let tools: VideoTools
+    let removal: Recipe.Removal
+
+    /// Whether removing in place is not enough. Nothing here can search AVI, FLV and MPEG, so they become QuickTime files.
+    var isNeeded: Bool { removal != .positions || Self.formats[input.type.mime] == nil }
+
+    /// The muxers for the types that stay.
+    private static let formats = [
+        "video/mp4": "mp4", "video/x-m4v": "mp4", "video/quicktime": "mov", "video/3gpp": "3gp", "video/3gpp2": "3g2",
+        "video/x-matroska": "matroska", "video/webm": "webm",
+    ]
+
+    /// Writes the output.
+    ///
+    /// - Returns: The output, to be searched further.
+    func run() async throws(ProductFailure) -> ProductInput {
+        guard let container = VideoContainer(input.type), let program = tools.converter, tools.prober != nil else {
+            throw .missing("ffmpeg is not installed")
+        }
+        let duration = try await facts(of: input.file, input.type).duration
+        let format = Self.formats[input.type.mime]
+        let arguments = arguments(container, format: format ?? "mov", created: try await created())
+        do throws(ToolFailure) {
+            _ = try await ToolRun.run(
+                program, arguments, input: input.file, files: [output], limits: limits,
+                confinement: Confinement(program: program, readable: [input.file], writable: [output]),
+                within: .seconds(600 + Int(input.size / 100_000)))
+        } catch {
+            if case .ended = error, output.isOutOfSpace { throw .noSpace }
+            throw ProductFailure(VideoFailure(error, of: program))
+        }
+        var type = input.type
+        if format == nil { type = MediaType(kind: .video, mime: "video/quicktime") }
+        if type.mime == "video/x-m4v" { type = MediaType(kind: .video, mime: "video/mp4") }
+        // ffmpeg also succeeds with half a video.
+        let made = try await facts(of: output, type).duration
+        if let duration, (made ?? 0) < 0.97 * duration - 1 {
+            throw .refused("only a part of the video could be copied")
+        }
+        return ProductInput(file: output, type: type, size: try output.productSize)
+    }
+
+    private func arguments(_ container: VideoContainer, format: String, created: String?) -> [String] {
+        var arguments = VideoTools.quiet + ["-nostdin", "-y"] + container.conversionOptions(threads: 1)
+        arguments += ["-i", VideoTools.input, "-map", "0:V", "-map", "0:a?", "-c", "copy", "-map_metadata", "-1"]
+        arguments += ["-map_chapters", "-1", "-fflags", "+bitexact"]
+        if let created { arguments += ["-metadata", "creation_time=\(created)"] }
+        return arguments + ["-f", format, "file:/proc/self/fd/3"]
+    }
+
+    private var limits: ProcessLimits {
+        ProcessLimits(
+            processorSeconds: 600 + input.size / 1_000_000, addressSpace: 2 << 30,
+            fileSize: input.size + input.size / 10 + (1 << 20), niceness: 19)
+    }
+
+    /// When the video was taken, if that stays.
+    private func created() async throws(ProductFailure) -> String? {
+        if removal == .metadata(keepsDates: false) { return nil }
+        do throws(VideoFailure) {
+            let date = try await tools.report(of: input.file, type: input.type).format?.tags?["creation_time"]
+            return date.flatMap { $0.count < 40 && $0.allSatisfy { "0123456789-:.TZ ".contains($0) } ? $0 : nil }
+        } catch {
+            throw ProductFailure(error)
+        }
+    }
+
+    private func facts(of file: SharedDescriptor, _ type: MediaType) async throws(ProductFailure) -> VideoFacts {
+        do throws(VideoFailure) {
+            return try await tools.facts(of: file, type: type)
+        } catch {
+            throw ProductFailure(error)
+        }
+    }
+}

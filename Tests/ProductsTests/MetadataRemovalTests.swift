@@ -1,0 +1,104 @@
+import Foundation
+import MediaTestSupport
+import Products
+import TestSupport
+import Testing
+import UploadCore
+
+/// What stays of pictures and videos without metadata.
+@Suite(.enabled(if: LocationFiles.canBeMade, "needs exiftool and ffmpeg"), .serialized) struct MetadataRemovalTests {
+    private func stage(keepsDates: Bool = false) throws -> RemoverStage {
+        try RemoverStage(.metadata(keepsDates: keepsDates))
+    }
+
+    /// Makes a picture with much metadata, an orientation and a date.
+    private func picture(_ name: String, _ files: LocationFiles) async throws {
+        try await files.base(name)
+        let tags = [
+            "-EXIF:Orientation#=6", "-EXIF:InteropIndex=R98 - DCF basic file (sRGB)",
+            "-EXIF:DateTimeOriginal=2026:01:02 03:04:05", "-EXIF:Artist=somebody",
+            "-EXIF:UserComment=somebody", "-EXIF:GPSLatitude=48.1375", "-XMP-dc:Title=somebody", "-Comment=somebody",
+            "-IPTC:City=somebody", "-XMP-xmp:CreateDate=2026:01:02 03:04:05",
+        ]
+        try await files.tag(name, ["-m"] + tags)
+        // What exiftool does not know.
+        if name.hasSuffix("jpg") {
+            try (files.bytes(name) + Data("somebody".utf8)).write(to: URL(filePath: files.path(name)))
+        }
+    }
+
+    /// The digest of the decoded picture. Its header names the shape of pixels, which may go with JFIF.
+    private func pixels(_ name: String, _ files: LocationFiles) async throws -> [Substring] {
+        try await files.essence(of: name).split(separator: "\n").filter { !$0.hasPrefix("#") }
+    }
+
+    /// The codecs of a video.
+    private func codecs(_ path: String, _ files: LocationFiles) async throws -> Set<String> {
+        Set(try await files.media.probe(path, "stream=codec_name").filter { !$0.isEmpty })
+    }
+
+    private func tags(_ name: String, _ files: LocationFiles) async throws -> String {
+        let exiftool = try #require(LocationFiles.exiftool)
+        return try await files.run(exiftool, ["-a", "-u", "-n", "-s", "-ee3", files.path(name)])
+    }
+
+    @Test(arguments: ["a.jpg", "a.png", "a.webp", "a.gif", "a.tif", "a.heic", "a.avif", "a.jxl"])
+    func picturesKeepOrientationAndWishedDatesAlone(_ name: String) async throws {
+        let files = try LocationFiles()
+        try await picture(name, files)
+        for keepsDates in [false, true] {
+            let stage = try stage(keepsDates: keepsDates)
+            let product = try #require(try await StepRun(stage.remover, on: files.path(name)).product)
+            let path = try files.media.write(product, "product-\(name)")
+            #expect(product.range(of: Data("somebody".utf8)) == nil)
+            #expect(try await pixels(name, files) == pixels("product-\(name)", files))
+            let tags = try await tags("product-\(name)", files)
+            #expect(!tags.contains("GPS") && !tags.contains("Title") && !tags.contains("City"))
+            if !name.hasSuffix("gif") {
+                #expect(tags.contains(/Orientation +: 6/), "\(tags)")
+                #expect(tags.contains("2026:01:02 03:04:05") == keepsDates, "\(tags)")
+            }
+            #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged)
+        }
+    }
+
+    @Test(arguments: ["a.mp4", "a.mov", "a.3gp", "a.m4v", "a.mkv", "a.webm", "a.avi", "a.ts", "a.flv"])
+    func videosKeepPicturesSoundAndWishedDatesAlone(_ name: String) async throws {
+        let files = try LocationFiles()
+        try await files.base(name)
+        let kind = name.split(separator: ".").last ?? ""
+        let tags = ["title", "comment", "location"].map { "-metadata \($0)=somebody" }.joined(separator: " ")
+        try await files.media.make(
+            "-i \(files.path(name)) -c copy \(tags) -metadata creation_time=2026-01-02T03:04:05Z full.\(kind)")
+        for keepsDates in [false, true] {
+            let run = try await StepRun(stage(keepsDates: keepsDates).remover, on: files.path("full.\(kind)"))
+            let product = try #require(run.product)
+            let path = try files.media.write(product, "product.\(kind)")
+            #expect(product.range(of: Data("somebody".utf8)) == nil)
+            #expect(try await codecs(path, files) == codecs(files.path(name), files))
+            let dates = try await files.media.probe(path, "format_tags=creation_time").filter { $0.contains("2026") }
+            // Others have no place for a date.
+            if ["mp4", "mov", "3gp", "m4v", "mkv", "webm"].contains(kind) { #expect(dates.isEmpty != keepsDates) }
+            if !keepsDates { #expect(dates.isEmpty) }
+        }
+    }
+
+    @Test func turnedVideosStayTurned() async throws {
+        let files = try LocationFiles()
+        try await files.base("a.mp4")
+        try await files.media.make("-i \(files.path("a.mp4")) -c copy -metadata:s:v rotate=90 turned.mp4")
+        let product = try #require(try await StepRun(stage().remover, on: files.path("turned.mp4")).product)
+        let path = try files.media.write(product, "product.mp4")
+        let rotation = try await files.media.probe(path, "stream_side_data=rotation")
+        #expect(rotation.contains { $0.contains("90") })
+        #expect(
+            try await rotation
+                == files.media.probe(files.path("turned.mp4"), "stream_side_data=rotation"))
+    }
+
+    @Test func rawPicturesAreRefused() async throws {
+        let files = try LocationFiles()
+        try await files.base("a.nef")
+        #expect(try await stage().refusal(of: files.path("a.nef"))?.contains("camera raw") == true)
+    }
+}

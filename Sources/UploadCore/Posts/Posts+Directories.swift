@@ -1,6 +1,7 @@
 // Handles directories that become posts, are renamed, dissolve, vanish and return.
 extension Posts {
     mutating func seen(_ path: RelativePath) {
+        forgetRemoved(replacedBy: path)
         stir(path)
         guard let directory = directory(describedBy: path) else { return }
         add(.path(.descriptionFound(path)))
@@ -9,6 +10,7 @@ extension Posts {
 
     /// Handles a path that settled.
     mutating func settled(_ path: RelativePath, _ identity: FileIdentity?) {
+        forgetRemoved(replacedBy: path)
         guard let directory = directory(describedBy: path) else { return introduce(path) }
         add(.path(.descriptionFound(path)))
         found(directory)
@@ -222,6 +224,15 @@ extension Posts {
             forget(directory)
         case .failed, .rejected, .cancelled: forget(directory)
         }
+    }
+
+    /// Forgets a removed post once an ordinary directory has its name, so that the name means the new files.
+    private mutating func forgetRemoved(replacedBy path: RelativePath) {
+        guard let directory = book.removedDirectory(above: path),
+            facts.look(at: PostPlaces.description(of: directory)).isGone
+        else { return }
+        forget(directory)
+        add(.removeSidecar(directory))
     }
 
     /// Turns a post into an ordinary directory with ordinary files.

@@ -23,6 +23,11 @@ extension Posts {
         if let account = ownership.absentOwner(record.account), [.submit, .retry, .first].contains(wish) {
             return "the post belongs to \(account), and continues once \(account) signs in"
         }
+        if record.wasRemoved, [.submit, .retry].contains(wish),
+            facts.look(at: PostPlaces.description(of: record.directory)).isGone
+        {
+            return "the directory of the post was removed; put it back together with its source.toml"
+        }
         switch (wish, record.stage) {
         case (.submit, .rejected(let error)): return "the post is rejected: \(error.message)"
         case (.submit, .done) where entry.machine.pendingChanges.isEmpty:

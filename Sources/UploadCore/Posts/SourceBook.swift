@@ -42,12 +42,18 @@ package struct SourceBook: Sendable {
         mark.flatMap { mark in entries.first { $0.value.record.mark == mark }?.key }
     }
 
-    /// Returns the directory of the post that contains the path or is the path; nil if there is none.
-    package func directory(above path: RelativePath) -> RelativePath? {
+    /// Returns the directory of the post that contains the path or is the path; nil if there is none. A post whose
+    /// directory was removed contains nothing: what has its name now came later.
+    package func directory(above path: RelativePath) -> RelativePath? { directory(above: path, wasRemoved: false) }
+
+    /// Returns the directory of the removed post in whose place the path is; nil if there is none.
+    func removedDirectory(above path: RelativePath) -> RelativePath? { directory(above: path, wasRemoved: true) }
+
+    private func directory(above path: RelativePath, wasRemoved: Bool) -> RelativePath? {
         if entries.isEmpty { return nil }
         var directory = path
         while !directory.bytes.isEmpty {
-            if entries[directory] != nil { return directory }
+            if let entry = entries[directory], entry.record.wasRemoved == wasRemoved { return directory }
             directory = directory.parent
         }
         return nil

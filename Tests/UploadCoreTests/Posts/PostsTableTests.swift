@@ -33,7 +33,7 @@ struct PostsTableTests {
         failed         failed         failed         failed         failed         failed         failed         failed         failed         - w x          - w x          failed         failed         uploading s    failed !       failed !       failed !       uploading s    failed !       failed
         rejected       rejected       uploading s    rejected       rejected       rejected       rejected       rejected       rejected       - w x s        - w x          rejected       rejected       rejected !     rejected !     rejected !     rejected !     rejected !     rejected !     rejected
         cancelled      cancelled      cancelled      cancelled      cancelled      cancelled      cancelled      cancelled      cancelled      - w x          - w x          cancelled      cancelled      uploading s    cancelled !    cancelled !    cancelled !    uploading s    cancelled !    cancelled
-        removed        removed        collecting w x rejected w x   removed        removed        removed        removed        removed        removed        removed        removed        removed        collecting     removed !      removed !      removed !      collecting     removed !      removed
+        removed        removed        collecting w x rejected w x   - w x s        - w x s        removed        removed        removed        removed        removed        removed        removed        removed !      removed !      removed !      removed !      removed !      removed !      removed
         parked         uploading      uploading      uploading      uploading s    uploading s    uploading      uploading      uploading      - w x          removed d      uploading      uploading      uploading !    uploading p    uploading !    cancelled d    uploading !    uploading !    uploading
         """
 
@@ -46,6 +46,22 @@ struct PostsTableTests {
         }
         let text = lines.map { line in String(line.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n")
         #expect(text == Self.table)
+    }
+
+    @Test(
+        "a removed post neither holds nor posts the files of an ordinary directory that takes its name",
+        arguments: [Standing.draft, .collecting, .paused])
+    func replaced(_ standing: Standing) {
+        var stage = Self.stage(standing)
+        stage.remove(directory: Self.directory)
+        stage.settle()
+        stage.quieten()
+        #expect(stage.posts[Self.directory]?.record.wasRemoved == true)
+        stage.write("d/c", 3)
+        stage.settle()
+        #expect(stage.sendable.contains(PathStage.key(3)))
+        #expect(stage.posts.isEmpty)
+        #expect(stage.problem == nil)
     }
 
     private static func cell(_ text: String) -> String {

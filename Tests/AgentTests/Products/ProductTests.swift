@@ -208,11 +208,26 @@ struct ProductTests {
         let bench = try await Bench(remote: remote, recipes: compress, step: step)
         step.hold()
         try await bench.drop("a.jpg", picture(1))
-        try await bench.until("a.jpg", is: .processing)
+        // A file is `processing` before its step begins.
+        try await Poll.until("the old content to be processed") { step.isHolding }
         try await bench.drop("a.jpg", picture(2))
         try await Poll.until("the new content to be processed") { step.inputs.count == 2 }
         step.release()
         try await bench.ends("a.jpg", .done)
+        #expect(remote.registered == [key(Array(picture(2)[..<1_200_000]))])
+    }
+
+    @Test("a file changed before its step began is processed once, with the new content")
+    func changedBefore() async throws {
+        let (remote, step) = (ScriptedRemote(), ScriptedStep())
+        let change = DispatchSemaphore(value: 0)
+        let bench = try await Bench(remote: remote, recipes: compress, step: step, beforeOpening: { change.wait() })
+        try await bench.drop("a.jpg", picture(1))
+        try await bench.until("a.jpg", is: .processing)
+        try await bench.drop("a.jpg", picture(2))
+        for _ in 0..<10 { change.signal() }
+        try await bench.ends("a.jpg", .done)
+        #expect(step.inputs.count == 1)
         #expect(remote.registered == [key(Array(picture(2)[..<1_200_000]))])
     }
 

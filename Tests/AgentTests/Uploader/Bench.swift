@@ -44,7 +44,7 @@ final class Bench: Sendable {
         settlesAtOnce: Bool = true, afterUpload: Configuration.AfterUpload = .keep,
         media: (any MediaExamining)? = nil, examinationRoom: Int = 1000, account: String = "default",
         window: Int = Uploader.window, recipes: Recipes = Recipes(), step: (any ProductStep)? = nil,
-        storedProducts: UInt64 = .max
+        storedProducts: UInt64 = .max, beforeOpening: @escaping @Sendable () -> Void = {}
     ) async throws {
         self.place = try place ?? TemporaryDirectory()
         self.remote = remote
@@ -67,7 +67,10 @@ final class Bench: Sendable {
                 ProductMaker.Parts(
                     folder: ContentFolder(products: productFolder),
                     conversions: [.image: step, .video: step], remover: step,
-                    open: { files.open($0, ifStill: $1) },
+                    open: {
+                        beforeOpening()
+                        return files.open($0, ifStill: $1)
+                    },
                     hash: { await hashPool.hash($0) }, measure: { _, _ in MediaFacts(width: 4, height: 3) }))
         }
         let parts = Uploader.Parts(

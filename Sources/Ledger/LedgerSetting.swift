@@ -21,6 +21,8 @@ public enum LedgerSetting {
     public static let caughtUp = "caught-up"
     /// The identity of the outbox directory.
     public static let outbox = "outbox"
+    /// The absolute path of that directory.
+    public static let outboxPath = "outbox/path"
     /// Why the ledger was replaced. Kept until the first full scan of the outbox after that.
     public static let recovery = "recovery"
     /// The places that may hold sidecars, separated by zero bytes: the values of `sidecars.directory` since the sidecars at

@@ -251,6 +251,7 @@ struct AgentCore: Sendable {
     }
 
     private mutating func logElsewhere() {
+        reportElsewhere()
         guard !book.elsewhere.isEmpty else { return }
         decision.perform(
             .log(
@@ -259,11 +260,21 @@ struct AgentCore: Sendable {
                 ["outbox": "\(sources.files.root)", "files": "\(book.elsewhere.count)"]))
     }
 
+    /// Reports how many files of another outbox wait for it.
+    private mutating func reportElsewhere() {
+        let isOther = outbox.differs(from: sources.files.identity)
+        let count = isOther ? book.elsewhere.count - posts.descriptions.count(where: book.elsewhere.contains) : 0
+        decision.perform(.problem(.formerOutbox, outbox.describeMissing(count, in: sources.files.root)))
+    }
+
     private mutating func searchElsewhere(_ findings: any ScanFindings) {
         let descriptions = Set(posts.descriptions)
         book.findElsewhere(findings, facts: paths, isPost: descriptions.contains)
         decision.perform(.reportReturned)
-        write(outbox.adopt(sources.files.identity, awaitsFiles: !book.elsewhere.isEmpty))
+        write(
+            outbox.adopt(
+                sources.files.identity, path: sources.files.root, awaitsFiles: !book.elsewhere.isEmpty))
+        reportElsewhere()
     }
 
     /// Lets go of all files on their way out of the outbox, before the agent ends.

@@ -44,6 +44,7 @@ struct ReportWorld: Sendable {
                 report.progress = progress?.share ?? 0
                 report.error = progress?.obstacle
             }
+            if record.state == .settling, book.elsewhere.contains(record.path) { report.describeMissing() }
             if book.isPaused(record) { report.state = .paused }
             if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
         } else if let portrait = portraits[record.path] {
@@ -87,6 +88,13 @@ extension FileReport {
         nextAttemptAt = view.nextAttemptAt
         error = view.error
         deduplicated = view.joinedLater
+    }
+
+    /// Fills in the state of a file of another outbox.
+    fileprivate mutating func describeMissing() {
+        state = .waiting
+        error = FileError(
+            code: "file_missing", message: "the file is in the former outbox, which is not here now", retryable: true)
     }
 
     /// Fills in the state of a profile picture that the portrait's service sends.

@@ -39,7 +39,7 @@ struct Restoration {
     ) throws(LedgerError) {
         (self.core, self.settings, self.now) = (core, settings, now)
         logged = Self.entries(of: acknowledgements, core.sources.logger)
-        self.core.outbox = KnownOutbox(settings.outbox)
+        self.core.outbox = settings.outbox
         self.core.book.ownership = settings.lastRun.ownership
         self.core.book.isRecovering = settings.recoveryNotice != nil
         self.core.posts.ownership = settings.lastRun.ownership

@@ -17,8 +17,8 @@ struct RestoredSettings {
     /// Whether the start must read all paths and uploads, because the present account, server or rules change what
     /// becomes of some.
     let readsAll: Bool
-    /// The identity of the outbox of the last run.
-    let outbox: [UInt8]?
+    /// The outbox of the last run.
+    let outbox: KnownOutbox
     /// Changes for the ledger, to be committed after the restore.
     let writes: [LedgerWrite]
 
@@ -51,7 +51,9 @@ struct RestoredSettings {
             hasOtherRecipes || isOtherFolder || lastRun.isOtherAccount || lastRun.isOtherServer || judgesAgain
             || recoveryNotice != nil
             || hasOthers
-        outbox = try ledger.setting(LedgerSetting.outbox)
+        outbox = KnownOutbox(
+            try ledger.setting(LedgerSetting.outbox),
+            path: try ledger.setting(LedgerSetting.outboxPath).map { String(decoding: $0, as: UTF8.self) })
         writes =
             lastRun.writes + [
                 .setting(LedgerSetting.rules, rules), .setting(LedgerSetting.portraitFolder, folder),

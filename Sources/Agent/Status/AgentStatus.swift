@@ -16,6 +16,7 @@ struct AgentStatus: Sendable {
     enum Problem: String, CaseIterable, Sendable {
         case afterUpload = "after_upload"
         case dashboard
+        case formerOutbox = "former_outbox"
         case ledger
         case ledgerLost = "ledger_lost"
         case outbox

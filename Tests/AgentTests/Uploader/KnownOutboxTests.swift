@@ -37,17 +37,36 @@ struct KnownOutboxTests {
     @Test("changes once no file of the former one is awaited, and is then stored")
     func adopts() {
         var outbox = KnownOutbox(one)
-        #expect(outbox.adopt(two, awaitsFiles: true) == [])
+        #expect(outbox.adopt(two, path: "/b", awaitsFiles: true) == [])
         #expect(outbox.differs(from: two))
-        #expect(outbox.adopt(two, awaitsFiles: false) == [.setting(LedgerSetting.outbox, two)])
+        #expect(outbox.adopt(two, path: "/b", awaitsFiles: false) == Self.writes(two, "/b"))
         #expect(!outbox.differs(from: two))
-        #expect(outbox.adopt(two, awaitsFiles: false) == [], "stored already")
-        #expect(outbox.adopt(nil, awaitsFiles: false) == [], "missing")
+        #expect(outbox.adopt(two, path: "/b", awaitsFiles: false) == [], "stored already")
+        #expect(outbox.adopt(nil, path: "/b", awaitsFiles: false) == [], "missing")
     }
 
     @Test("is the first one that a scan finds complete")
     func first() {
         var outbox = KnownOutbox()
-        #expect(outbox.adopt(one, awaitsFiles: false) == [.setting(LedgerSetting.outbox, one)])
+        #expect(outbox.adopt(one, path: "/a", awaitsFiles: false) == Self.writes(one, "/a"))
+    }
+
+    private static func writes(_ identity: [UInt8], _ path: String) -> [LedgerWrite] {
+        [.setting(LedgerSetting.outbox, identity), .setting(LedgerSetting.outboxPath, Array(path.utf8))]
+    }
+
+    @Test("is known by its new path once it was moved")
+    func moves() {
+        var outbox = KnownOutbox(one, path: "/a")
+        #expect(outbox.adopt(one, path: "/b", awaitsFiles: false) == Self.writes(one, "/b"))
+        #expect(outbox.path == "/b")
+    }
+
+    @Test("is named by a problem while its files are missing")
+    func names() {
+        let outbox = KnownOutbox(one, path: "/a")
+        #expect(outbox.describeMissing(0, in: "/b") == nil)
+        #expect(outbox.describeMissing(10, in: "/b")?.hasPrefix("10 files belong to the former outbox /a:") == true)
+        #expect(outbox.describeMissing(1, in: "/a")?.hasPrefix("1 file belongs to another directory") == true)
     }
 }

@@ -304,6 +304,33 @@ struct VanishingOutboxTests {
         #expect(server.count(.delete) == 0)
     }
 
+    @Test("and is configured elsewhere together with another server shows its files as waiting, and names it")
+    func configuredElsewhere() async throws {
+        let (_, agent, key) = try await start()
+        let server = try FaultServer()
+        let first = agent.outbox
+        try await agent.stop()
+        let other = agent.directory.path("other")
+        try Files.makeDirectory(other)
+        try agent.configure(["outbox": .string(other), "remote.url": .string(server.url)])
+        try await agent.start()
+        try await Poll.until("the former outbox to be named") {
+            try await agentProblems(agent).contains { $0.contains("1 file belongs to the former outbox \(first)") }
+        }
+        let status = try await Program.run(
+            "outbox", ["status", "--json", "--config", agent.config], environment: agent.environment,
+            directory: agent.directory.path
+        ).standardOutput
+        #expect(status.contains("\"file_missing\"") && !status.contains("\"state\":\"settling\""), "\(status)")
+
+        try await agent.stop()
+        try agent.configure(["outbox": .string(first)])
+        try await agent.start()
+        try await agent.reached("trip/a.jpg", .done)
+        #expect(try await agentProblems(agent).isEmpty)
+        expectClean(server, finished: [key])
+    }
+
     @Test(
         "because it is unmounted cancels nothing, uploads nothing from the mount point, and resumes when mounted",
         .enabled(if: Unshare.mayMount, "\(Unshare.why)"))

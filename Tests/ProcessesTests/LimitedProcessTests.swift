@@ -28,6 +28,18 @@ struct LimitedProcessTests {
         #expect(try await shell("echo one; echo two") == "one\ntwo\n")
     }
 
+    @Test(.enabled(if: access("/proc/self/autogroup", F_OK) == 0, "the kernel does not group sessions"))
+    func `its session yields to others, not only the process`() async throws {
+        // The kernel refuses unprivileged changes that follow within 100 ms.
+        try await Poll.until("the session to be nice") {
+            try await shell("cat /proc/self/autogroup", limits: ProcessLimits(openFiles: nil, niceness: 10))
+                .contains("nice 19")
+        }
+        #expect(
+            try await shell("cat /proc/self/autogroup", limits: ProcessLimits(openFiles: nil, niceness: 0))
+                .contains("nice 0"))
+    }
+
     @Test func `its exit code and the last line of its errors are told`() async throws {
         await #expect(throws: ToolFailure.ended(.exited(3), "second")) {
             try await shell("echo first >&2; echo second >&2; exit 3")

@@ -10,7 +10,8 @@ public protocol SourceRemote: Sendable {
     /// contains ids from the server, so 404 and 410 mean that the server forgot an id. Cancelling the task aborts the
     /// request, but the server may already have accepted the commit.
     ///
-    /// - Returns: the post's URL if the server gives one: http or https, at most 2048 bytes.
+    /// - Returns: `done` with the post's URL if the server gives one: http or https, at most 2048 bytes; `taken` if the
+    ///   server has other files under this revision.
     /// - Throws: the kind of failure; never `.source`.
-    func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> String?
+    func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> CommitOutcome
 }

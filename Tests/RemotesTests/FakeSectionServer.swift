@@ -1,5 +1,6 @@
 import Foundation
 import Remotes
+import HTTPTypes
 import Synchronization
 import Transport
 import UploadCore
@@ -19,6 +20,8 @@ final class FakeSectionServer: SourceConformanceServer {
         var finished: [String: String] = [:]
         /// The number of each post, by source and revision.
         var posts: [String: Int] = [:]
+        /// The files of each post.
+        var lists: [String: [String]] = [:]
         var lastID = 42
         var losesReply = false
         /// Whether the connection breaks before the server has the next fragment.
@@ -178,8 +181,14 @@ final class FakeSectionServer: SourceConformanceServer {
     private static func commit(_ request: SeenRequest, _ ids: [String], _ state: inout State) -> HTTPReply {
         guard ids.allSatisfy({ state.finished[$0] != nil }) else { return HTTPReply(status: 404) }
         let source = "\(request.json["sourceId"] ?? "") \(request.json["revision"] ?? "")"
+        if let known = state.lists[source], known != ids {
+            let revision = request.json["revision"] as? Int ?? 0
+            return HTTPReply(
+                status: 409, headers: [:], body: Array(#"{"code":409,"data":{"revision":\#(revision)}}"#.utf8))
+        }
         let number = state.posts[source] ?? state.posts.count + 1
         state.posts[source] = number
+        state.lists[source] = ids
         return .json(data: #"{"url":"http://fake/s/\#(number)"}"#)
     }
 }

@@ -114,6 +114,9 @@ struct SourceConformanceTests {
     @Test("another revision is another post", arguments: Kind.withPosts)
     func revision(kind: Kind) async throws { try await kind.sourceConformance().anotherRevisionIsAnotherPost() }
 
+    @Test("a revision with other files than the server's is said to be taken", arguments: Kind.withPosts)
+    func taken(kind: Kind) async throws { try await kind.sourceConformance().tellsThatARevisionHasOtherFiles() }
+
     // A manifest on S3 names objects, and nobody checks them.
     @Test("a commit of an unknown file is reported as such")
     func forgotten() async throws { try await Kind.fileSection.sourceConformance().tellsThatAFileWasForgotten() }

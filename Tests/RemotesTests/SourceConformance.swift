@@ -12,9 +12,9 @@ struct SourceConformance {
             fileIDs: ids, createdAt: WallTime(milliseconds: 1_795_253_400_000))
     }
 
-    private func finishedID() async throws -> String {
+    private func finishedID(_ number: UInt64 = 1) async throws -> String {
         let remote = RemoteConformance(server: server)
-        let content = try remote.content()
+        let content = try remote.content(number)
         let id = try await remote.register(content)
         _ = try await remote.finish(content.upload(id, receipts: try await remote.sendAll(content, id: id)))
         return id.name
@@ -45,6 +45,13 @@ struct SourceConformance {
         let first = try await server.sources.commit(commit([id]))
         #expect(try await server.sources.commit(commit([id], revision: 2)) != first)
         #expect(server.posts == 2)
+    }
+
+    func tellsThatARevisionHasOtherFiles() async throws {
+        let (first, other) = (try await finishedID(1), try await finishedID(2))
+        _ = try await server.sources.commit(commit([first]))
+        #expect(try await server.sources.commit(commit([other])) == .taken(latest: 1))
+        #expect(server.posts == 1)
     }
 
     func tellsThatAFileWasForgotten() async throws {

@@ -19,19 +19,20 @@ struct SourceRemoteTests {
             authorizer: BearerAuthorizer(FixedToken(token: "secret"), url: "https://host"))
     }
 
-    private func send(_ script: @escaping ScriptedTransport.Script) async -> Result<String?, RemoteFailure> {
+    private func send(_ script: @escaping ScriptedTransport.Script) async -> Result<CommitOutcome, RemoteFailure> {
         await Result.catching { () throws(RemoteFailure) in try await remote(ScriptedTransport(script)).commit(commit) }
     }
 
     @Test("is sent in its exact bytes, and returns the URL unchanged")
     func shape() async throws {
         let transport = ScriptedTransport(data: #"{"url":"https://host/s/7"}"#)
-        #expect(try await remote(transport).commit(commit) == "https://host/s/7")
+        #expect(try await remote(transport).commit(commit) == .done(url: "https://host/s/7"))
         let request = try #require(transport.requests.first)
         #expect(request.method == "POST" && request.url == "https://host/base/source/commit.do")
         #expect(request.headers == ["Content-Type": "application/json", "Authorization": "Bearer secret"])
         let expected =
-            #"{"cover":"44","createDate":"2026-11-21 09:30:00","fileIds":["43","44"],"revision":2,"#
+            #"{"cover":"44","createDate":"2026-11-21 09:30:00","fileIds":["43","44"],"#
+            + #""listDigest":"ac0af0a6ed0f308966f6dec83c71d2d5","revision":2,"#
             + #""sourceId":"00112233445566778899aabbccddeeff","title":"Ein Tag am \"Meer\" / ☀️"}"#
         #expect(String(decoding: request.body, as: UTF8.self) == expected)
     }
@@ -50,7 +51,8 @@ struct SourceRemoteTests {
         plain.cover = nil
         _ = try await remote(transport).commit(plain)
         #expect(
-            transport.requests.first?.json.keys.sorted() == ["createDate", "fileIds", "revision", "sourceId", "title"])
+            transport.requests.first?.json.keys.sorted()
+                == ["createDate", "fileIds", "listDigest", "revision", "sourceId", "title"])
     }
 
     @Test(
@@ -63,13 +65,14 @@ struct SourceRemoteTests {
             #"{"data":{"url":"http://h/\#(String(repeating: "a", count: 2040))"}}"#,
         ])
     func noAddress(_ body: String) async {
-        #expect(await send { _ in .success(HTTPReply(status: 200, body: Array(body.utf8))) } == .success(nil))
+        #expect(
+            await send { _ in .success(HTTPReply(status: 200, body: Array(body.utf8))) } == .success(.done(url: nil)))
     }
 
     @Test("accepts a URL of 2048 bytes")
     func longAddress() async {
         let url = "http://h/" + String(repeating: "a", count: 2039)
-        #expect(await send { _ in .success(.json(data: #"{"url":"\#(url)"}"#)) } == .success(url))
+        #expect(await send { _ in .success(.json(data: #"{"url":"\#(url)"}"#)) } == .success(.done(url: url)))
     }
 
     @Test("that is lost on its way fails temporarily")
@@ -94,6 +97,26 @@ struct SourceRemoteTests {
             code: "refused", message: "commit.do: the server answered \(status): no such luck", retryable: false)
         #expect(
             await send { _ in .success(HTTPReply(status: status, body: body)) } == .failure(.permanent(expected)))
+    }
+
+    @Test(
+        "reports that the server has other files under the revision, and its latest one",
+        arguments: [
+            (409, #"{"code":409,"data":{"revision":7}}"#, 7), (200, #"{"code":409,"data":{"revision":2}}"#, 2),
+            (409, #"{"data":{"revision":1}}"#, 2), (200, #"{"data":{"url":"http://h/s","listDigest":"00"}}"#, 2),
+        ])
+    func taken(_ status: Int, _ body: String, _ latest: Int) async {
+        let reply = HTTPReply(status: status, body: Array(body.utf8))
+        #expect(await send { _ in .success(reply) } == .success(.taken(latest: latest)))
+    }
+
+    @Test("does not follow a server to a senseless revision", arguments: ["-1", "0", "9223372036854775807", "\"x\""])
+    func senseless(_ revision: String) async {
+        let reply = HTTPReply(status: 409, body: Array(#"{"code":409,"data":{"revision":\#(revision)}}"#.utf8))
+        guard case .failure(.permanent) = await send({ _ in .success(reply) }) else {
+            Issue.record("not refused")
+            return
+        }
     }
 
     @Test("reports the page of a captive portal, and does not succeed")

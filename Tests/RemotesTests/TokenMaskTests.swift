@@ -109,7 +109,7 @@ struct EchoedTokenTests {
         let posted = remote { _ in .success(.json(data: #"{"url":"\#(url)"}"#)) }
         let commit = SourceCommit(
             sourceID: "s", revision: 1, title: "t", cover: nil, fileIDs: ["43"], createdAt: WallTime(milliseconds: 0))
-        #expect(try await posted.commit(commit) == "https://host/x?token=***")
+        #expect(try await posted.commit(commit) == .done(url: "https://host/x?token=***"))
         let portrait = remote { _ in .success(.json(data: #"{"userImg":"\#(url)"}"#)) }
         #expect(try await portrait.replacePortrait(TestBody([1])) == "https://host/x?token=***")
     }

@@ -114,6 +114,10 @@ struct Reporter {
         switch outcome {
         case .done(let url):
             logger.info("a post is committed", metadata: ["source": "\(directory)", "url": "\(url ?? "-")"])
+        case .taken(let latest):
+            logger.warning(
+                "the server has other files under this revision of a post; the agent commits the post under a new number",
+                metadata: ["source": "\(directory)", "latest": "\(latest)"])
         case .refused(let error), .forgotten(let error):
             logger.warning(
                 "a post was not committed", metadata: ["source": "\(directory)", "reason": "\(error.message)"])

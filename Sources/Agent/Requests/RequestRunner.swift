@@ -179,10 +179,10 @@ final class RequestRunner {
     }
 
     private func commit(_ id: RequestID, _ commit: SourceCommit) -> [MachineEvent] {
-        guard let remote = parts.sources else { return [.committed(id, url: nil)] }
+        guard let remote = parts.sources else { return [.committed(id, .done(url: nil))] }
         start(id) {
             do throws(RemoteFailure) {
-                return [.committed(id, url: try await remote.commit(commit))]
+                return [.committed(id, try await remote.commit(commit))]
             } catch {
                 return [.commitFailed(id, error)]
             }

@@ -1,3 +1,4 @@
+import Digests
 import UploadCore
 
 /// JSON bodies of the fileSection protocol.
@@ -62,6 +63,8 @@ enum Messages {
         var cover: String?
         var fileIds: [String]
         var createDate: String
+        /// The digest of the list, for servers that do not keep the ids of a commit.
+        var listDigest: String
 
         init(_ commit: SourceCommit) {
             let created = CivilTime(commit.createdAt)
@@ -71,11 +74,19 @@ enum Messages {
             cover = commit.cover
             fileIds = commit.fileIDs
             createDate = "\(created.date) \(created.clock)"
+            listDigest = MD5Hasher.hash(Array(commit.fileIDs.joined(separator: "\n").utf8)).hexadecimal
         }
     }
 
     struct CommitReply: Decodable {
+        /// The revisions that a server may name. Larger ones are not taken seriously.
+        static let revisions = 1...1_000_000_000
+
         var url: String?
+        /// With 409: the server's latest revision.
+        var revision: Int?
+        /// The digest of the list under this revision.
+        var listDigest: String?
     }
 
     struct PortraitReply: Decodable {

@@ -116,6 +116,11 @@ struct ReplyJudge {
         }
     }
 
+    /// Returns what a reply reports: the HTTP status, or for 2xx the `code` in the body.
+    func code(of reply: HTTPReply) -> Int {
+        (200...299).contains(reply.status) ? envelope(of: reply)?.code ?? reply.status : reply.status
+    }
+
     private func envelope(of reply: HTTPReply) -> Envelope? {
         decoded(Envelope.self, in: reply)
     }

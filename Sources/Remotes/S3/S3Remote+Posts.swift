@@ -18,7 +18,7 @@ extension S3Remote: SourceRemote {
     }
 
     /// Writes the manifest `{prefix}posts/<sourceId>/<revision>.json` unless it exists.
-    public func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> String? {
+    public func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> CommitOutcome {
         let created = CivilTime(commit.createdAt)
         let manifest = Manifest(
             sourceId: commit.sourceID, revision: commit.revision, title: commit.title, cover: commit.cover,
@@ -31,8 +31,16 @@ extension S3Remote: SourceRemote {
             throw .permanent(FileError(code: "bad_request", message: message, retryable: false))
         }
         let key = "\(options.prefix)posts/\(commit.sourceID)/\(commit.revision).json"
-        guard let md5 = BodyDigests(of: body, .md5).md5 else { return nil }
-        return try await store(BytesBody(body), at: key, type: "application/json", md5: md5)
+        guard let md5 = BodyDigests(of: body, .md5).md5 else { throw .cancelled }
+        do throws(RemoteFailure) {
+            return .done(url: try await store(BytesBody(body), at: key, type: "application/json", md5: md5))
+        } catch {
+            // Another manifest has this number; S3 does not say which one is the latest.
+            if case .permanent(let error) = error, error.code == Self.nameTaken {
+                return .taken(latest: commit.revision)
+            }
+            throw error
+        }
     }
 }
 
@@ -51,6 +59,8 @@ extension S3Remote: PortraitRemote {
 }
 
 extension S3Remote {
+    private static let nameTaken = "name_taken"
+
     /// Stores an object whose key says what it contains.
     ///
     /// - Returns: the object's URL.
@@ -68,7 +78,7 @@ extension S3Remote {
             let message =
                 "PutObject: the object \(key) exists with another content; move or delete the object, then run "
                 + "`outbox retry`"
-            throw .permanent(FileError(code: "name_taken", message: message, retryable: false))
+            throw .permanent(FileError(code: Self.nameTaken, message: message, retryable: false))
         }
         return client.address.url(of: key)
     }

@@ -95,8 +95,8 @@ public enum MachineEvent: Equatable, Sendable {
     case withdrawCommit(String)
     /// The user retries a source's commit now.
     case retryCommit(String)
-    /// The server confirmed a commit. `url` is the post's address, if the server returns it.
-    case committed(RequestID, url: String?)
+    /// The server answered a commit.
+    indirect case committed(RequestID, CommitOutcome)
     /// A commit failed.
     case commitFailed(RequestID, RemoteFailure)
     /// Delete these confirmed contents on the server: they are no longer wanted.

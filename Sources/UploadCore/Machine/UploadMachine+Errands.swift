@@ -125,7 +125,9 @@ extension UploadMachine {
 
     // MARK: Answers
 
-    mutating func errandDone(_ kind: RequestKind, _ id: RequestID, url: String? = nil, now: Now) {
+    mutating func errandDone(
+        _ kind: RequestKind, _ id: RequestID, _ outcome: CommitOutcome = .done(url: nil), now: Now
+    ) {
         guard let request = requests.remove(id) else { return succeed(kind) }
         // Nothing is sent about an upload without an id.
         if request.removals.isEmpty || request.removals.contains(where: { !$0.id.isEmpty }) {
@@ -133,7 +135,7 @@ extension UploadMachine {
         } else {
             gates.skip(kind, wasProbe: request.wasProbe, now: now)
         }
-        end(request, .done(url: url))
+        end(request, outcome)
     }
 
     mutating func errandFailed(_ id: RequestID, _ failure: RemoteFailure, now: Now) {

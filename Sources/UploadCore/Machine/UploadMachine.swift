@@ -275,7 +275,7 @@ public struct UploadMachine: Sendable {
         case .commit(let commit, let forgotten): self.commit(commit, forgotten: forgotten, now: now)
         case .withdrawCommit(let source): withdrawCommit(source, now: now)
         case .retryCommit(let source): retryCommit(source, now: now)
-        case .committed(let id, let url): errandDone(.commit, id, url: url, now: now)
+        case .committed(let id, let outcome): errandDone(.commit, id, outcome, now: now)
         case .removalFailed(let id, let failure), .commitFailed(let id, let failure):
             errandFailed(id, failure, now: now)
         case .discard(let handles): discard(handles)

@@ -1,5 +1,9 @@
 // Commits a revision, from the last confirmed file to the server's confirmation.
 extension SourceMachine {
+    /// How many numbers in a row the server may refuse because it has other files under them: 20. A server that names
+    /// its latest revision refuses one.
+    static let mostTaken = 20
+
     /// Continues a revision once all its files reached a final state.
     mutating func finishRevision() {
         if record.files.isEmpty { return loseAll() }
@@ -56,6 +60,7 @@ extension SourceMachine {
         if timesAsked > 1 { actions.append(.withdrawCommit) }
         switch outcome {
         case .done(let url):
+            taken = 0
             record.post = .init(
                 revision: revision, url: url, description: record.description ?? SourceDescription(),
                 files: record.files)
@@ -65,11 +70,28 @@ extension SourceMachine {
             record.stage = .done
         case .refused(let error):
             if timesAsked > 1 { record.revision += 1 }
-            forgotten = 0
-            adoptSeenDescription()
-            record.stage = .failed(error)
+            fail(error)
+        case .taken(let latest): repeatLater(commit, than: max(latest, revision))
         case .forgotten: askAgain()
         }
+    }
+
+    private mutating func fail(_ error: FileError) {
+        forgotten = 0
+        taken = 0
+        adoptSeenDescription()
+        record.stage = .failed(error)
+    }
+
+    /// Commits the same files under the next number, because the server has other files under the present one.
+    private mutating func repeatLater(_ commit: SourceCommit, than latest: Int) {
+        taken += 1
+        record.revision = latest + 1
+        if taken > Self.mostTaken { return fail(.revisionsTaken(upTo: latest)) }
+        timesAsked = 0
+        var next = commit
+        next.revision = record.revision
+        record.stage = .committing(next)
     }
 
     /// Verifies all files that can be sent again, because the server lost a content and does not say which.
@@ -94,5 +116,14 @@ extension SourceMachine {
         } else if files[name] != nil || gone.contains(name) {
             leaveOut(name)
         }
+    }
+}
+
+extension FileError {
+    static func revisionsTaken(upTo revision: Int) -> FileError {
+        let message =
+            "the server has other files under every revision of this post up to \(revision); run `outbox retry` to go on "
+            + "with the next numbers"
+        return FileError(code: "revision_taken", message: message, retryable: false)
     }
 }

@@ -36,6 +36,8 @@ public struct SourceMachine: Sendable {
     var isSubmitted = false
     /// How often in a row the server did not know the files' ids.
     var forgotten = 0
+    /// How often in a row the server had other files under the revision of a commit.
+    var taken = 0
     /// The commit requested and neither answered nor withdrawn.
     var commitOut: SourceCommit?
 

@@ -33,6 +33,9 @@ public enum CommitOutcome: Hashable, Sendable {
     case done(url: String?)
     /// The server refused it for good.
     case refused(FileError)
+    /// The server has other files under this revision, as after a restore of this agent's state from a backup. `latest`
+    /// is the server's latest revision, at least the commit's.
+    case taken(latest: Int)
     /// The server no longer knows one of the files' ids and does not say which.
     case forgotten(FileError)
 }

@@ -149,7 +149,7 @@ struct RequestRunnerTests {
     func commit() throws {
         let commit = SourceCommit(
             sourceID: "s", revision: 1, title: "", cover: nil, fileIDs: [], createdAt: clock.now.wall)
-        #expect(runner.perform(.commit(1, commit), try uploads([])) == [.committed(1, url: nil)])
+        #expect(runner.perform(.commit(1, commit), try uploads([])) == [.committed(1, .done(url: nil))])
     }
 
     @Test("measures a fragment once, though peer and server both acknowledge it")

@@ -144,11 +144,11 @@ final class ScriptedRemote: Remote, SourceRemote {
         return uploads.map { .success(.confirmed(RemoteObject(id: $0.handle.id, url: nil))) }
     }
 
-    func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> String? {
+    func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> CommitOutcome {
         await pass(.commit)
         if Task.isCancelled { throw .cancelled }
         state.withLock { $0.commits.append(commit) }
-        return "http://u/post/\(commit.sourceID)"
+        return .done(url: "http://u/post/\(commit.sourceID)")
     }
 
     func remove(_ handles: [RemoteHandle]) async throws(RemoteFailure) {

@@ -27,11 +27,7 @@ struct S3PostTests: S3Steps {
         server.change { $0.objects["in/posts/0011/3.json"] = other }
         let commit = SourceCommit(
             sourceID: "0011", revision: 3, title: "Sea", cover: nil, fileIDs: [], createdAt: WallTime(milliseconds: 0))
-        await #expect {
-            _ = try await server.s3.commit(commit)
-        } throws: {
-            self.code($0 as? RemoteFailure) == "name_taken"
-        }
+        #expect(try await server.s3.commit(commit) == .taken(latest: 3))
         #expect(server.objects["in/posts/0011/3.json"]?.bytes == [1])
     }
 
@@ -77,7 +73,8 @@ struct S3PostTests: S3Steps {
         let commit = SourceCommit(
             sourceID: "0011", revision: 3, title: "Sea", cover: "in/a.jpg", fileIDs: ["in/a.jpg", "in/b.jpg"],
             createdAt: WallTime(milliseconds: 1_795_253_400_000))
-        #expect(try await server.s3.commit(commit) == "\(FakeS3Server.bucket)/in/posts/0011/3.json")
+        #expect(
+            try await server.s3.commit(commit) == .done(url: "\(FakeS3Server.bucket)/in/posts/0011/3.json"))
         let object = try #require(server.objects["in/posts/0011/3.json"])
         let text =
             #"{"cover":"in/a.jpg","created":"2026-11-21T09:30:00Z","files":["in/a.jpg","in/b.jpg"],"revision":3,"sourceId":"0011","title":"Sea"}"#

@@ -56,7 +56,7 @@ enum Reply: Equatable, Sendable {
         }
         if request.kind == .commit {
             if case .failure(let failure) = self { return [.commitFailed(request.id, failure)] }
-            return [.committed(request.id, url: "http://x/post")]
+            return [.committed(request.id, .done(url: "http://x/post"))]
         }
         return request.keys.map { event(for: request, $0) }
     }
@@ -83,7 +83,7 @@ enum Reply: Equatable, Sendable {
         case (.unassembled, .finish): return .finished(id, key, .failed(.unassembled))
         case (_, .finish): return .finished(id, key, .confirmed(RemoteObject(id: nil, url: "http://x/\(key.high)")))
         case (_, .remove): return .removed(id)
-        case (_, .commit): return .committed(id, url: nil)
+        case (_, .commit): return .committed(id, .done(url: nil))
         }
     }
 }

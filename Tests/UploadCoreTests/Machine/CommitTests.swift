@@ -118,7 +118,7 @@ struct CommitTests {
         bench.tell(.withdrawCommit("s"))
         #expect(bench.cancelled == [request.id])
         #expect(bench.machine.commitView(of: "s") == nil)
-        bench.tell(.committed(request.id, url: nil), .commitFailed(request.id, .refused))
+        bench.tell(.committed(request.id, .done(url: nil)), .commitFailed(request.id, .refused))
         #expect(bench.commits.isEmpty)
     }
 
@@ -140,7 +140,7 @@ struct CommitTests {
         let first = bench.underWay[0].id
         bench.tell(.commit(post(revision: 2), forgotten: 0))
         #expect(bench.cancelled == [first])
-        bench.tell(.committed(first, url: nil))
+        bench.tell(.committed(first, .done(url: nil)))
         #expect(bench.commits.isEmpty)
         bench.answer(.commit)
         #expect(bench.commits.map(\.revision) == [2])

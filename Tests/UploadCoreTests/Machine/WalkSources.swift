@@ -68,7 +68,7 @@ extension Walk {
         case .done:
             if !server.posts.contains(revision) { fail("revision \(revision) done and not on the server") }
             posts[source] = nil
-        case .refused: posts[source] = nil
+        case .refused, .taken: posts[source] = nil
         case .forgotten: forgotten.insert(source)
         }
     }

@@ -171,6 +171,27 @@ struct SourceCommitTests {
         #expect(bench.machine.record.skipped == ["a"])
     }
 
+    @Test("goes out again under the number after the server's latest if the server has other files under this one")
+    func taken() {
+        var bench = SourceBench.committing()
+        let first = bench.commit
+        bench.tell(.committed(revision: 1, .taken(latest: 4)))
+        #expect(bench.commit?.revision == 5)
+        #expect(bench.commit?.fileIDs == first?.fileIDs)
+        bench.tell(.committed(revision: 5, .done(url: "http://post/5")))
+        #expect(bench.machine.record.post?.revision == 5)
+    }
+
+    @Test("fails after 20 numbers in a row, and a retry goes on with the next ones")
+    func allTaken() {
+        var bench = SourceBench.committing()
+        for revision in 1...21 { bench.tell(.committed(revision: revision, .taken(latest: revision))) }
+        #expect(bench.code == "revision_taken")
+        bench.tell(.retry)
+        bench.pass(.seconds(2))
+        #expect(bench.commit?.revision == 22)
+    }
+
     @Test("is not stopped by a late `draft = true`")
     func draft() {
         var bench = SourceBench.committing()

@@ -8,6 +8,8 @@ struct SourceWalkServer {
     /// Every id ever issued, with its content.
     var given: [String: ContentKey] = [:]
     var revisions: [Int: SourceCommit] = [:]
+    /// Revisions with files that this agent does not know, since its state is an older copy.
+    var foreign: Set<Int> = []
     var problem: String?
 
     /// Returns the id of a content that was just uploaded.
@@ -24,6 +26,12 @@ struct SourceWalkServer {
     /// Returns the answer, or nil if the request or its reply is lost.
     mutating func take(_ commit: SourceCommit, random: inout WalkRandom) -> CommitOutcome? {
         if isFlaky, random.oneIn(4) { return nil }
+        if isFlaky, revisions[commit.revision] == nil, random.oneIn(15) {
+            foreign.formUnion([commit.revision, commit.revision + 1])
+        }
+        if foreign.contains(commit.revision) {
+            return reply(.taken(latest: foreign.max() ?? commit.revision), random: &random)
+        }
         if let known = revisions[commit.revision] {
             if known != commit { problem = "revision \(commit.revision) told with two payloads" }
             return reply(.done(url: "post"), random: &random)

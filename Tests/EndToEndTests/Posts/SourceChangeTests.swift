@@ -66,6 +66,34 @@ struct SourceChangeTests {
         #expect(server.store.posts.posts.count == 2)
     }
 
+    @Test("takes the next number if the agent's state is an older copy, so that the post lacks no file")
+    func olderState() async throws {
+        let receiver = try await Receiver.started()
+        let agent = try Agent(remote: receiver.url)
+        try await agent.start()
+        try agent.writeSource("sea", "title = \"Sea\"\n", ["a.jpg": .jpeg(2000)])
+        try await agent.reached(source: "sea", .done)
+        try await agent.stop()
+        let copy = agent.directory.path("copy")
+        try FileManager.default.copyItem(atPath: agent.state, toPath: copy)
+
+        try await agent.start()
+        try agent.drop("sea/b.jpg", .jpeg, size: 2001)
+        try await agent.reached(source: "sea", .done) { $0.pending_changes == ["b.jpg"] }
+        #expect(try await agent.command("submit", "sea").code == 0)
+        try await agent.returned(source: "sea", to: .done) { $0.revision == 2 }
+        try await agent.stop()
+        try FileManager.default.removeItem(atPath: agent.state)
+        try Files.rename(copy, to: agent.state)
+
+        try agent.drop("sea/c.jpg", .jpeg, size: 2002)
+        try await agent.start()
+        try await agent.reached(source: "sea", .done) { $0.pending_changes == ["b.jpg", "c.jpg"] }
+        #expect(try await agent.command("submit", "sea").code == 0)
+        let last = try await agent.returned(source: "sea", to: .done) { $0.revision == 3 }
+        #expect(last.names == ["a.jpg", "b.jpg", "c.jpg"])
+    }
+
     @Test("takes files dropped during the upload with submit, in the revision not yet committed")
     func sameRevision() async throws {
         let server = try FaultServer(faults: { endpoint, _ in endpoint == .preLoad ? .status(503) : nil })

@@ -123,7 +123,8 @@ extension Response {
     }
 
     static func refusal(_ refusal: Refusal) -> Response {
-        var response = Response.json(status: refusal.status, message: refusal.message)
+        let data = refusal.revision.map { JSON.object([JSON.Member(name: "revision", value: .integer(Int64($0)))]) }
+        var response = Response.json(data ?? success, status: refusal.status, message: refusal.message)
         if let seconds = refusal.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
         if let allowed = refusal.allowed { response.headers[.allow] = allowed }
         if refusal.status == .unauthorized { response.headers[.wwwAuthenticate] = "Bearer" }

@@ -13,10 +13,10 @@ struct SourceRoutes {
     func commit(_ request: Request, user: String) async throws -> Response {
         let message = try CommitMessage(try await request.json())
         let source = Commit.Source(user: user, id: message.sourceID)
-        // Look up the commit before the files: a client may repeat a commit whose reply was lost, and the file ids
-        // may be forgotten by then.
-        if let known = try await store.commit(of: source, from: message.revision) {
-            return reply(message, user, known, .unchanged)
+        // The file ids of a repeated request may be forgotten by now.
+        if let known = try await store.commit(of: source, repeatedAs: message.digest, message.revision) {
+            log.committed(message, user: user, outcome: .unchanged, latest: known.revision)
+            return .json(["url": .string(links.source(known))])
         }
         let contents = try message.fileIDs.map { try content(of: $0, user: user) }
         let cover = message.cover.flatMap { message.fileIDs.firstIndex(of: $0) }.map { contents[$0] }
@@ -24,13 +24,8 @@ struct SourceRoutes {
         let (commit, outcome) = try await store.commit(
             Commit(
                 source: source, revision: message.revision, token: .random(), title: message.title,
-                createDate: message.createDate, cover: cover, contents: contents.filter { listed.insert($0).inserted }))
-        return reply(message, user, commit, outcome)
-    }
-
-    private func reply(
-        _ message: CommitMessage, _ user: String, _ commit: Commit, _ outcome: Store.CommitOutcome
-    ) -> Response {
+                createDate: message.createDate, cover: cover, contents: contents.filter { listed.insert($0).inserted },
+                request: message.digest))
         log.committed(message, user: user, outcome: outcome, latest: commit.revision)
         return .json(["url": .string(links.source(commit))])
     }
@@ -82,6 +77,11 @@ struct CommitMessage {
     let createDate: String
     let cover: String?
     let fileIDs: [String]
+
+    /// Identifies title, cover and list, so that a repeated request is recognised without its files.
+    var digest: Hex128 {
+        RunningMD5.hash(([title, cover ?? ""] + fileIDs).map { "\($0.utf8.count):\($0)" }.joined())
+    }
 
     init(_ json: JSON) throws(Refusal) {
         guard let sourceID = json["sourceId"]?.string, let revision = json["revision"]?.integer,

@@ -53,7 +53,7 @@ enum JournalLine {
             [
                 "S", "\(commit.token)", commit.source.user, commit.source.id, "\(commit.revision)", commit.title,
                 commit.createDate, commit.cover.map { "\($0)" } ?? "",
-                commit.contents.map(\.description).joined(separator: ","),
+                commit.contents.map(\.description).joined(separator: ","), commit.request.map { "\($0)" } ?? "",
             ]
         }
     }
@@ -110,7 +110,7 @@ enum JournalLine {
             Commit(
                 source: Commit.Source(user: user, id: sourceID), revision: Int(revision), token: token, title: title,
                 createDate: createDate, cover: Hex128(cover),
-                contents: contents.split(separator: ",").compactMap { Hex128($0) }))
+                contents: contents.split(separator: ",").compactMap { Hex128($0) }, request: fields.hex()))
     }
 
     private struct Fields {

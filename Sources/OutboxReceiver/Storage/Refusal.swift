@@ -8,6 +8,8 @@ struct Refusal: Error, Equatable {
     var retryAfter: Int?
     /// The methods that the address supports.
     var allowed: String?
+    /// The latest revision of the post that the request concerns.
+    var revision: Int?
 
     /// Whether the refusal is part of normal operation; such refusals are logged at level debug.
     var isRoutine: Bool { self == .unknownID || self == .notFound || self == .superseded }
@@ -39,6 +41,12 @@ struct Refusal: Error, Equatable {
         Refusal(
             status: .init(code: 507, reasonPhrase: "Insufficient Storage"),
             message: "The upload would exceed your quota of \(FileSize.text(quota)) on this server.", retryAfter: 300)
+    }
+    static func otherRevision(_ latest: Int) -> Refusal {
+        Refusal(
+            status: .conflict,
+            message: "The post has revision \(latest) with another list. Commit this list with a later revision.",
+            revision: latest)
     }
     static let superseded = Refusal(
         status: .serviceUnavailable, message: "Another request is sending the same fragment.", retryAfter: 1)

@@ -5,16 +5,20 @@ extension Store {
         case created
         /// A later revision: the post now shows this revision.
         case updated
-        /// This revision or a later one was already known.
+        /// The post already showed the same, with this revision or a later one.
         case unchanged
     }
 
-    /// Records the commit, unless this revision or a later one of the source is known. Durable on return.
+    /// Records the commit, unless the source has the same in this revision or a later one. Durable on return. Throws a
+    /// ``Refusal`` if this revision or a later one shows something else: the client has an old copy of its state.
     /// - Returns: The commit that the post's URL now shows, with the token of the source's first commit.
     func commit(_ commit: Commit) async throws -> (commit: Commit, outcome: CommitOutcome) {
         let result = try withBooks { books in
             let known = books.catalog.commit(commit.source)
-            if let known, known.revision >= commit.revision { return (known, CommitOutcome.unchanged) }
+            if let known, known.revision >= commit.revision {
+                guard known.showsSame(as: commit) else { throw Refusal.otherRevision(known.revision) }
+                return (known, CommitOutcome.unchanged)
+            }
             var commit = commit
             if let known { commit.token = known.token }
             try books.journal.append([.committed(commit)])
@@ -25,9 +29,12 @@ extension Store {
         return result
     }
 
-    /// Returns the known commit of the source if its revision is at least `revision`. Durable on return.
-    func commit(of source: Commit.Source, from revision: Int) async throws -> Commit? {
-        guard let known = withBooks({ $0.catalog.commit(source) }), known.revision >= revision else { return nil }
+    /// Returns the post's commit if it came with this revision and request. Durable on return.
+    func commit(
+        of source: Commit.Source, repeatedAs request: Hex128, _ revision: Int
+    ) async throws -> Commit? {
+        guard let known = withBooks({ $0.catalog.commit(source) }), known.revision == revision, known.request == request
+        else { return nil }
         try await settle()
         return known
     }

@@ -249,6 +249,14 @@ struct FileSectionRemoteTests {
                 #"{"finishStatus":1,"failFileIds":"","urls":{"43":"http://x/1"},"md5":{}}"#,
                 ["confirmed 43 http://x/1", "confirmed 44 -"]
             ),
+            (
+                #"{"finishStatus":1,"urls":{"43":"javascript:alert(1)","44":"https://x/\u202egpj.exe"}}"#,
+                ["confirmed 43 -", "confirmed 44 -"]
+            ),
+            (
+                #"{"finishStatus":1,"urls":{"43":"https://x/\#(String(repeating: "a", count: 2040))","44":"f/44"}}"#,
+                ["confirmed 43 -", "confirmed 44 -"]
+            ),
             (#"{"finishStatus":2}"#, ["assembling", "assembling"]),
             (#"{"finishStatus":0,"failFileIds":"43,44"}"#, ["failed", "failed"]),
             (#"{"finishStatus":0,"failFileIds":"44"}"#, ["assembling", "failed"]),

@@ -189,7 +189,7 @@ struct FinishVerdict {
         status = reply.finishStatus
         failed = Self.ids(reply.failFileIds)
         unknown = Self.ids(reply.unknownFileIds)
-        urls = (reply.urls ?? [:]).compactMapValues(\.self)
+        urls = (reply.urls ?? [:]).compactMapValues { $0.flatMap { WebURL.isAnswer($0) ? $0 : nil } }
         digests = (reply.md5 ?? [:]).compactMapValues(\.self)
         self.asked = asked
     }

@@ -20,9 +20,11 @@ let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: 
 let hummingbirdCore: Target.Dependency = .product(name: "HummingbirdCore", package: "hummingbird")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: strict)
@@ -141,11 +143,13 @@ let package = Package(
         room(
             "SystemdService",
             ["AgentConfiguration", "AgentSupport", "LinuxSystem", "Processes", "UploadCore", logging, systemPackage]),
+        room("RequestTurns", [httpTypes, nioCore, nioHTTPTypes]),
         room(
             "ControlAPI",
             [
-                "AgentSupport", "CLinux", "DashboardPage", "Digests", "LinuxSystem", "Reports", "Session", "URLs",
-                "UploadCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
+                "AgentSupport", "CLinux", "DashboardPage", "Digests", "LinuxSystem", "Reports", "RequestTurns",
+                "Session",
+                "URLs", "UploadCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
                 serviceLifecycle, systemPackage,
             ]),
         room(
@@ -182,12 +186,13 @@ let package = Package(
         // The only importer of libvips: a process of its own, which may die over a picture.
         program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", "Versions", systemPackage]),
 
-        // The other end. It shares no code with the agent but the version, so that one bug cannot hide another.
+        // The other end. It shares no code with the agent but the version and the turns of requests, so that one bug cannot
+        // hide another.
         room(
             "OutboxReceiver",
             [
-                "CCrypto", "CDisk", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
-                serviceLifecycle, systemPackage,
+                "CCrypto", "CDisk", "RequestTurns", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
+                nioHTTPTypes, nioPosix, serviceLifecycle, systemPackage,
             ]),
         program("outbox-receiver", ["OutboxReceiver", "Versions", argumentParser, logging]),
 
@@ -276,6 +281,11 @@ let package = Package(
             [
                 "AgentConfiguration", "AgentSupport", "Processes", "SystemdService", "TestSupport", "UploadCore",
                 logging,
+            ]),
+        tests(
+            "RequestTurnsTests",
+            [
+                "RequestTurns", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1,
             ]),
         tests(
             "ControlAPITests",

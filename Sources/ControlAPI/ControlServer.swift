@@ -6,6 +6,7 @@ package import Logging
 import NIOCore
 import NIOPosix
 package import Reports
+import RequestTurns
 import ServiceLifecycle
 
 /// The control interface: HTTP on a Unix socket that only its owner can use, and the dashboard on a loopback address
@@ -127,7 +128,7 @@ package struct ControlServer: Service {
                 configuration: .init(
                     address: .hostname(dashboard.address.bindAddress, port: dashboard.address.port), backlog: 64),
                 connections: .init(
-                    additionalChannelHandlers: [ClientPresence(), DashboardConnection(seats)],
+                    additionalChannelHandlers: [RequestTurns(), ClientPresence(), DashboardConnection(seats)],
                     idleTimeout: DashboardConnection.idleTimeout,
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))

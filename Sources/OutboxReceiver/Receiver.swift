@@ -4,6 +4,7 @@ import HummingbirdCore
 public import Logging
 import NIOCore
 import NIOPosix
+import RequestTurns
 import ServiceLifecycle
 import SystemPackage
 
@@ -104,7 +105,8 @@ public final class Receiver: Sendable {
             responder: Responder(
                 store: store, tokens: tokens, addresses: addresses, visitors: visitors, smallPictures: smallPictures,
                 signIn: SignIn(tokens: tokens, addresses: addresses, store: store),
-                monitoring: Monitoring(store: store, hasStrangers: tokens.areNeeded, readers: metricsTokens)),
+                monitoring: Monitoring(store: store, hasStrangers: tokens.areNeeded, readers: metricsTokens),
+                requestCounts: RequestCounts()),
             server: HTTPServerBuilder { responder in
                 Connections(
                     http: HTTP1Channel(responder: responder, configuration: Self.connection(visitors)),
@@ -138,7 +140,9 @@ public final class Receiver: Sendable {
 extension Receiver {
     private static func connection(_ visitors: Visitors) -> HTTP1Channel.Configuration {
         HTTP1Channel.Configuration(
-            additionalChannelHandlers: [SocketOptions(sendTimeout: idleTimeout), RequestGuard(visitors: visitors)],
+            additionalChannelHandlers: [
+                SocketOptions(sendTimeout: idleTimeout), RequestTurns(), RequestGuard(visitors: visitors),
+            ],
             idleTimeout: idleTimeout,
             httpDecoderConfiguration: .init(
                 maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))

@@ -113,6 +113,17 @@ import Testing
     }
 }
 
+@Suite struct RequestCountsTests {
+    @Test func aUserHasSoManyRequestsAtATime() throws {
+        let counts = RequestCounts()
+        for _ in 0..<RequestCounts.most { try counts.enter("mallory") }
+        #expect(throws: Refusal.tooManyRequests) { try counts.enter("mallory") }
+        try counts.enter("anna")
+        counts.leave("mallory")
+        try counts.enter("mallory")
+    }
+}
+
 @Suite struct SeatPlanTests {
     private final class Guest {}
 
@@ -136,12 +147,31 @@ import Testing
         let ids = guests.map { ObjectIdentifier($0) }
         _ = plan.seat(ids[0], from: Self.here)
         _ = plan.seat(ids[1], from: Self.here)
-        plan.vouch(true, for: ids[0])
+        plan.vouch(for: ids[0], as: .user("anna"))
         #expect(plan.seat(ids[2], from: Self.here) == ids[1])
-        plan.vouch(true, for: ids[2])
+        plan.vouch(for: ids[2], as: .user("ben"))
         #expect(plan.seat(ids[3], from: Self.here) == ids[3])
-        plan.vouch(false, for: ids[0])
+        plan.vouch(for: ids[0], as: nil)
         #expect(plan.seat(ids[4], from: Self.here) == ids[0])
+    }
+
+    @Test(arguments: [(SeatPlan.Visitor.guest, 2), (.user("mallory"), 4)])
+    func neitherGuestsNorOneUserTakeAllSeats(visitor: SeatPlan.Visitor, share: Int) {
+        for (total, perAddress) in [(8, 100), (100, 8)] {
+            var plan = SeatPlan(total: total, perAddress: perAddress)
+            let guests = (0..<16).map { _ in Guest() }
+            let ids = guests.map { ObjectIdentifier($0) }
+            for id in ids.prefix(8) {
+                #expect(plan.seat(id, from: Self.here) == nil)
+                plan.vouch(for: id, as: visitor)
+            }
+            // Others, who are vouched for, take the seats of those beyond the share.
+            for (index, id) in ids.dropFirst(8).enumerated() {
+                let isFree = index < 8 - share
+                #expect(plan.seat(id, from: Self.here) == (isFree ? ids[share + index] : id))
+                plan.vouch(for: id, as: .user("\(index)"))
+            }
+        }
     }
 
     @Test func theTotalHoldsForAllAddresses() {

@@ -56,6 +56,25 @@ import Testing
         #expect(channel.isActive)
     }
 
+    @Test func aReplyThatIsHardlyReadIsEnded() throws {
+        let channel = try Self.connected()
+        try channel.writeInbound(Self.post())
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        let piece = HTTPResponsePart.body(ByteBuffer(bytes: [1]))
+        // The kernel takes a piece a minute, which is slow.
+        for _ in 0..<3 {
+            channel.write(piece, promise: nil)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(59))
+            channel.flush()
+        }
+        channel.embeddedEventLoop.advanceTime(by: .hours(1))
+        #expect(channel.isActive)
+        channel.write(piece, promise: nil)
+        channel.embeddedEventLoop.advanceTime(by: .seconds(60))
+        #expect(!channel.isActive)
+    }
+
     /// A connection with a request that the server refused before the end of the body.
     private static func refused() throws -> EmbeddedChannel {
         let channel = try connected()

@@ -6,7 +6,8 @@ import SystemPackage
 
 /// Answers `GET` with the bytes of a file.
 struct Download {
-    private static let pieceSize: Int64 = 256 * 1024
+    /// A thousand slow downloads hold a piece each.
+    private static let pieceSize: Int64 = 64 * 1024
 
     let store: Store
 

@@ -2,11 +2,12 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Limits the cost of one connection: the time for receiving a body, and the handling of a body that no handler
-/// reads.
+/// Limits the cost of one connection: the time for receiving a body and for sending a reply, and the handling of a body
+/// that no handler reads.
 ///
 /// - A body has a deadline from the request head to the end of the body. The idle timeout covers silent peers; the
 ///   deadline covers peers that send a byte now and then.
+/// - So has each piece of a reply, at most 64 KiB, until the kernel takes it: a peer that hardly reads is closed.
 /// - A reply that begins before the end of the body is a refusal, so the connection ends with this reply. The guard
 ///   first shuts down only the sending side and discards a limited rest of the body, so that the client can read the
 ///   reply. Closing a socket with unread bytes would reset the connection and lose the reply (RFC 9112, 9.6).
@@ -21,6 +22,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         var slowest: Int64 = 512
         /// The extra time for any body.
         var allowance = TimeAmount.seconds(120)
+        /// The time for a piece of a reply.
+        var pieceTime = TimeAmount.seconds(60)
         /// The limits for discarding the rest of a refused body: time and bytes. The fragments of a request fit, with the
         /// header of each part.
         var lingerTime = TimeAmount.seconds(5)
@@ -40,9 +43,10 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var phase = Phase.serving
     private var bodiesEnded = 0
     private var repliesEnded = 0
-    /// The peer sent bytes that are not HTTP. The guard reads no more from it.
-    private var isBroken = false
     private var deadline: Scheduled<Void>?
+    /// The pieces of replies that the kernel has not taken.
+    private var unsentPieces = 0
+    private var pieceDeadline: Scheduled<Void>?
 
     init(visitors: Visitors, limits: Limits = Limits()) {
         self.visitors = visitors
@@ -58,13 +62,18 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         deadline?.cancel()
+        pieceDeadline?.cancel()
         visitors.leave(context.channel)
         context.fireChannelInactive()
     }
 
     private func close(_ channel: any Channel, in time: TimeAmount) {
         deadline?.cancel()
-        deadline = channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+        deadline = Self.closing(channel, in: time)
+    }
+
+    private static func closing(_ channel: any Channel, in time: TimeAmount) -> Scheduled<Void> {
+        channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
     }
 
     // MARK: Requests
@@ -97,21 +106,12 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         context.fireChannelReadComplete()
         // No other handler requests the discarded bytes.
-        if case .lingering = phase { read(context: context) }
-    }
-
-    func read(context: ChannelHandlerContext) {
-        if !isBroken { context.read() }
+        if case .lingering = phase { context.read() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .lingering = phase, event as? ChannelEvent == .inputClosed { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        isBroken = true
-        context.fireErrorCaught(error)
     }
 
     // MARK: Replies
@@ -122,24 +122,41 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
             phase = .refusing
             head.headerFields[.connection] = "close"
             context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
+        case .head: context.write(data, promise: promise)
+        case .body: context.write(data, promise: watched(promise, context))
         case .end:
             repliesEnded += 1
             visitors.rest(context.channel)
-            guard case .refusing = phase else { return context.write(data, promise: promise) }
-            linger(context, data, promise)
-        default: context.write(data, promise: promise)
+            let written = watched(promise, context)
+            guard case .refusing = phase else { return context.write(data, promise: written) }
+            linger(context, data, written)
         }
     }
 
-    private func linger(_ context: ChannelHandlerContext, _ end: NIOAny, _ promise: EventLoopPromise<Void>?) {
+    /// Closes the connection unless the kernel takes each piece in time.
+    private func watched(
+        _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext
+    ) -> EventLoopPromise<Void> {
+        let written = promise ?? context.eventLoop.makePromise()
+        let channel = context.channel
+        let time = limits.pieceTime
+        unsentPieces += 1
+        if unsentPieces == 1 { pieceDeadline = Self.closing(channel, in: time) }
+        written.futureResult.assumeIsolated().whenComplete { _ in
+            self.unsentPieces -= 1
+            self.pieceDeadline?.cancel()
+            self.pieceDeadline = self.unsentPieces > 0 ? Self.closing(channel, in: time) : nil
+        }
+        return written
+    }
+
+    private func linger(_ context: ChannelHandlerContext, _ end: NIOAny, _ written: EventLoopPromise<Void>) {
         phase = .lingering(discarded: 0)
         let channel = context.channel
         let isBodyOver = bodiesEnded >= repliesEnded
-        let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.cascade(to: promise)
         written.futureResult.whenComplete { _ in channel.close(mode: isBodyOver ? .all : .output, promise: nil) }
         context.writeAndFlush(end, promise: written)
         close(channel, in: limits.lingerTime)
-        read(context: context)
+        context.read()
     }
 }

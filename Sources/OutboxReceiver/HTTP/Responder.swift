@@ -16,6 +16,7 @@ struct Responder: HTTPResponder {
     let smallPictures: SmallPictures?
     let signIn: SignIn
     let monitoring: Monitoring
+    let requestCounts: RequestCounts
 
     func respond(to request: Request, context: Context) async throws -> Response {
         let response = try await reply(to: request, context)
@@ -72,13 +73,18 @@ struct Responder: HTTPResponder {
             guard request.method == .post else { throw Refusal.methodNotAllowed("POST") }
             let user = try tokens.user(authorization: request.headers[.authorization], now: store.now())
             known = user
-            if tokens.areNeeded { visitors.vouch(for: channel) }
+            if tokens.areNeeded { visitors.vouch(for: channel, as: .user(user)) }
+            try requestCounts.enter(user)
+            defer { requestCounts.leave(user) }
             return try await action(request, user)
         }
         guard let document = document(path, links, channel) else { throw Refusal.notFound }
         guard request.method == .get || request.method == .head else { throw Refusal.methodNotAllowed("GET, HEAD") }
         let response = try await document.answer(request)
-        if document.isSecret { visitors.vouch(for: channel) }
+        if document.isSecret {
+            let user = tokens.areNeeded ? signIn.user(of: request) : nil
+            visitors.vouch(for: channel, as: user.map { .user($0) } ?? .guest)
+        }
         return response
     }
 
@@ -136,7 +142,7 @@ struct Responder: HTTPResponder {
         guard signedIn != nil || !tokens.areNeeded else {
             return SignInPage(isEncrypted: addresses.isEncrypted).response
         }
-        if signedIn != nil { visitors.vouch(for: channel) }
+        if let signedIn { visitors.vouch(for: channel, as: .user(signedIn)) }
         return OwnerPage(
             of: signedIn ?? Tokens.localUser, isSignedIn: signedIn != nil, part: OwnerPage.Part(request), store: store,
             hasSmallPictures: smallPictures != nil

@@ -2,8 +2,7 @@ import NIOCore
 
 /// Sets up each connection's socket.
 ///
-/// The socket reads up to 256 KiB at a time. The default grows from 2 KiB to 64 KiB at most, so each fragment would
-/// arrive in many small events. TCP drops a peer that stops acknowledging or reading (man 7 tcp, TCP_USER_TIMEOUT).
+/// TCP drops a peer that stops acknowledging or reading (man 7 tcp, TCP_USER_TIMEOUT).
 final class SocketOptions: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 
@@ -16,8 +15,6 @@ final class SocketOptions: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        let allocator = AdaptiveRecvByteBufferAllocator(minimum: 16 * 1024, initial: 64 * 1024, maximum: 256 * 1024)
-        context.channel.setOption(.recvAllocator, value: allocator).whenComplete { _ in }
         let milliseconds = SocketOptionValue(sendTimeout.nanoseconds / 1_000_000)
         context.channel.setOption(Self.userTimeout, value: milliseconds).whenComplete { _ in }
     }

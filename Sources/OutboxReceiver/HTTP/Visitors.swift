@@ -4,7 +4,8 @@ import Synchronization
 /// The open connections, limited in total and per address.
 ///
 /// At the limit, the oldest connection that is not vouched for is closed: an idle or refused connection, or one that
-/// has shown no token yet. So peers without a token cannot lock out peers with a token.
+/// has shown no token yet. So peers without a token cannot lock out peers with a token. Nor can one user or can the guests,
+/// who merely have a link, lock out another user: they are vouched for up to a part of the limits.
 final class Visitors: Sendable {
     private let seats: Mutex<(plan: SeatPlan, channels: [ObjectIdentifier: any Channel])>
 
@@ -32,23 +33,34 @@ final class Visitors: Sendable {
         }
     }
 
-    /// Protects a connection while it serves a request with a token or with the secret part of a URL.
-    func vouch(for channel: any Channel) {
-        seats.withLock { $0.plan.vouch(true, for: ObjectIdentifier(channel)) }
+    /// Protects a connection while it serves a request of this kind of visitor.
+    func vouch(for channel: any Channel, as visitor: SeatPlan.Visitor) {
+        seats.withLock { $0.plan.vouch(for: ObjectIdentifier(channel), as: visitor) }
     }
 
     /// Ends the protection after the request is answered.
     func rest(_ channel: any Channel) {
-        seats.withLock { $0.plan.vouch(false, for: ObjectIdentifier(channel)) }
+        seats.withLock { $0.plan.vouch(for: ObjectIdentifier(channel), as: nil) }
     }
 }
 
 /// Decides which connections stay open.
 struct SeatPlan {
+    /// Who is vouched for.
+    enum Visitor: Equatable {
+        /// A user, who showed a token or a session.
+        case user(String)
+        /// Everybody with the secret part of a URL.
+        case guest
+
+        /// The part of a limit up to which the visitor is vouched for.
+        func share(of limit: Int) -> Int { self == .guest ? limit / 4 : (limit + 1) / 2 }
+    }
+
     private struct Seat {
         let number: UInt64
         let address: VisitorAddress
-        var isVouchedFor = false
+        var visitor: Visitor?
     }
 
     private let total: Int
@@ -80,7 +92,7 @@ struct SeatPlan {
     }
 
     private func oldest(_ isMeant: (Seat) -> Bool) -> ObjectIdentifier? {
-        seats.filter { !$0.value.isVouchedFor && isMeant($0.value) }.min { $0.value.number < $1.value.number }?.key
+        seats.filter { $0.value.visitor == nil && isMeant($0.value) }.min { $0.value.number < $1.value.number }?.key
     }
 
     /// Does nothing for a connection without a seat.
@@ -90,8 +102,16 @@ struct SeatPlan {
         counts[seat.address] = count > 0 ? count : nil
     }
 
-    mutating func vouch(_ isVouchedFor: Bool, for id: ObjectIdentifier) {
-        seats[id]?.isVouchedFor = isVouchedFor
+    /// - Parameter visitor: Nil ends the protection. There is none beyond the visitor's share.
+    mutating func vouch(for id: ObjectIdentifier, as visitor: Visitor?) {
+        guard let seat = seats[id], seat.visitor != visitor else { return }
+        if let visitor {
+            let own = seats.values.filter { $0.visitor == visitor }
+            guard own.count < visitor.share(of: total),
+                own.count(where: { $0.address == seat.address }) < visitor.share(of: perAddress)
+            else { return }
+        }
+        seats[id]?.visitor = visitor
     }
 }
 

@@ -34,13 +34,17 @@ struct Refusal: Error, Equatable {
     static let unauthorized = Refusal(status: .unauthorized, message: "A valid bearer token is needed.")
     static let tooManyUploads = Refusal(
         status: .tooManyRequests, message: "Too many unfinished uploads. Finish or delete some.", retryAfter: 30)
+    static let tooManyRequests = Refusal(
+        status: .tooManyRequests, message: "Too many requests at a time.", retryAfter: 1)
+    static let tooManyPosts = Refusal(
+        status: .tooManyRequests, message: "Too many posts. Remove some.", retryAfter: 300)
     static let diskFull = Refusal(
         status: .init(code: 507, reasonPhrase: "Insufficient Storage"), message: "The server's disk is too full.",
         retryAfter: 300)
     static func overQuota(_ quota: Int64) -> Refusal {
         Refusal(
             status: .init(code: 507, reasonPhrase: "Insufficient Storage"),
-            message: "The upload would exceed your quota of \(FileSize.text(quota)) on this server.", retryAfter: 300)
+            message: "This would exceed your quota of \(FileSize.text(quota)) on this server.", retryAfter: 300)
     }
     static func otherRevision(_ latest: Int) -> Refusal {
         Refusal(

@@ -1,0 +1,26 @@
+import Synchronization
+
+/// The requests of each user that are being received or answered, limited in number: each takes memory for its body.
+final class RequestCounts: Sendable {
+    /// An agent sends at most 32 at a time.
+    static let most = 128
+
+    private let counts = Mutex<[String: Int]>([:])
+
+    /// Counts a request until ``leave(_:)``. Throws a ``Refusal`` beyond the limit.
+    func enter(_ user: String) throws(Refusal) {
+        let hasEntered = counts.withLock { counts in
+            guard counts[user, default: 0] < Self.most else { return false }
+            counts[user, default: 0] += 1
+            return true
+        }
+        guard hasEntered else { throw .tooManyRequests }
+    }
+
+    func leave(_ user: String) {
+        counts.withLock { counts in
+            let count = counts[user, default: 0] - 1
+            counts[user] = count > 0 ? count : nil
+        }
+    }
+}

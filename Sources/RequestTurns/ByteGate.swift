@@ -1,0 +1,167 @@
+import NIOCore
+
+/// Passes the bytes of a connection to the parser as far as the request in turn may reach.
+///
+/// The head of a request ends with an empty line, and so does a body in chunks (RFC 9112, 2.1 and 7.1). A gate that stops
+/// behind each empty line therefore never passes the first byte of the next request.
+final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = Never
+
+    /// How far the request in turn may reach.
+    enum Stretch: Equatable {
+        case nothing
+        /// To the end of the next empty line.
+        case lines
+        /// The rest of a body of known length.
+        case bytes(Int)
+    }
+
+    /// A head is mostly shorter, and what is read behind it waits in memory.
+    private static let smallRead = 16 << 10
+    private static let largeRead = 256 << 10
+    /// What may wait here. The bytes of one read fit, and little of what arrives at once when a client stops sending.
+    private static let mostHeld = largeRead + smallRead
+    /// What the parser may take without recognising anything. A head fits.
+    private static let mostUnparsed = 128 << 10
+
+    private var context: ChannelHandlerContext?
+    private var stretch = Stretch.lines
+    private var held = ByteBuffer()
+    private var isPassing = false
+    private var isShut = false
+    private var isLineEmpty = true
+    private var unparsed = 0
+    private var readsLarge = false
+    private var wantsRead = false
+    private var hasInputClosed = false
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        // Several reads in a row would add up while a request waits.
+        context.channel.setOption(.maxMessagesPerRead, value: 1).whenComplete { _ in }
+        setReadSize(Self.smallRead)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+    }
+
+    private func setReadSize(_ size: Int) {
+        let allocator = FixedSizeRecvByteBufferAllocator(capacity: size)
+        context?.channel.setOption(.recvAllocator, value: allocator).whenComplete { _ in }
+    }
+
+    // MARK: The parser's side
+
+    /// Lets the request in turn continue, or the next one begin.
+    func open(_ stretch: Stretch) {
+        self.stretch = stretch
+        noteProgress()
+        var isLarge = false
+        if case .bytes(let count) = stretch { isLarge = count > Self.smallRead }
+        if isLarge != readsLarge {
+            readsLarge = isLarge
+            setReadSize(isLarge ? Self.largeRead : Self.smallRead)
+        }
+        guard !isPassing, let context, stretch != .nothing else { return }
+        if pass(context) { context.fireChannelReadComplete() }
+        goOn(context)
+    }
+
+    /// Notes that the parser recognised a part.
+    func noteProgress() {
+        unparsed = 0
+    }
+
+    /// Drops everything from now on: the client sent bytes that are not HTTP.
+    func shut() {
+        isShut = true
+        held = ByteBuffer()
+    }
+
+    // MARK: The socket's side
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isShut else { return }
+        var bytes = Self.unwrapInboundIn(data)
+        if held.readableBytes == 0 {
+            held = bytes
+        } else {
+            held.discardReadBytes()
+            held.writeBuffer(&bytes)
+        }
+        _ = pass(context)
+        // A client that stops sending has everything that is left in its socket read at once.
+        if held.readableBytes > Self.mostHeld || unparsed > Self.mostUnparsed { context.close(promise: nil) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        goOn(context)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        wantsRead = true
+        goOn(context)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event as? ChannelEvent == .inputClosed, held.readableBytes > 0 else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        hasInputClosed = true
+    }
+
+    /// Reads on, or reports the end of the input, once the requests that are here have had their turn.
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard held.readableBytes == 0 else { return }
+        if hasInputClosed {
+            hasInputClosed = false
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        }
+        guard wantsRead, !isShut, stretch != .nothing else { return }
+        wantsRead = false
+        context.read()
+    }
+
+    /// - Returns: Whether any byte was passed.
+    private func pass(_ context: ChannelHandlerContext) -> Bool {
+        isPassing = true
+        defer { isPassing = false }
+        var hasPassed = false
+        while let bytes = next() {
+            hasPassed = true
+            unparsed += bytes.readableBytes
+            context.fireChannelRead(Self.wrapInboundOut(bytes))
+        }
+        if held.readableBytes == 0 { held = ByteBuffer() }
+        return hasPassed
+    }
+
+    private func next() -> ByteBuffer? {
+        let count: Int
+        switch stretch {
+        case .nothing: return nil
+        case .lines: count = lengthToEmptyLine()
+        case .bytes(let rest):
+            count = min(rest, held.readableBytes)
+            stretch = .bytes(rest - count)
+        }
+        return count > 0 ? held.readSlice(length: count) : nil
+    }
+
+    private func lengthToEmptyLine() -> Int {
+        let bytes = held.readableBytesView
+        for (index, byte) in bytes.enumerated() {
+            if byte == UInt8(ascii: "\n") {
+                if isLineEmpty { return index + 1 }
+                isLineEmpty = true
+            } else if byte != UInt8(ascii: "\r") {
+                isLineEmpty = false
+            }
+        }
+        return bytes.count
+    }
+}

@@ -1,0 +1,86 @@
+import HTTPTypes
+public import NIOCore
+public import NIOHTTPTypes
+
+/// Gives each request of a connection its turn: a request is parsed once the reply to the one before was written.
+///
+/// A client may send requests without waiting for replies, or without ever reading one (RFC 9112, 9.3.2). NIO parses
+/// whatever a socket delivers, and a parsed request of 20 bytes takes a kilobyte. So this handler puts a gate in front of
+/// the parser. Until its turn, a request stays in the socket, but for the bytes of one read. A connection that gets
+/// only refusals is closed after some.
+///
+/// Add the handler right behind the parser, in a pipeline of `ByteBuffer`s.
+public final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
+    public typealias InboundIn = HTTPRequestPart
+    public typealias InboundOut = HTTPRequestPart
+    public typealias OutboundIn = HTTPResponsePart
+    public typealias OutboundOut = HTTPResponsePart
+
+    private let mostRefusals: Int
+    private let gate = ByteGate()
+    private var refusals = 0
+    /// The end of the request has not come.
+    private var isBeingReceived = false
+    /// The end of the reply is not written.
+    private var isBeingAnswered = false
+
+    /// Creates the handler of one connection.
+    ///
+    /// - Parameter mostRefusals: the connection ends with the reply that is the last of so many with a status of 4xx or 5xx.
+    public init(mostRefusals: Int = 100) {
+        self.mostRefusals = mostRefusals
+    }
+
+    public func handlerAdded(context: ChannelHandlerContext) {
+        do {
+            try context.pipeline.syncOperations.addHandler(gate, position: .first)
+        } catch {
+            context.close(promise: nil)
+        }
+    }
+
+    public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch Self.unwrapInboundIn(data) {
+        case .head(let head):
+            isBeingReceived = true
+            isBeingAnswered = true
+            gate.open(Self.stretch(ofBodyAfter: head))
+        case .body: gate.noteProgress()
+        case .end:
+            isBeingReceived = false
+            gate.open(isBeingAnswered ? .nothing : .lines)
+        }
+        context.fireChannelRead(data)
+    }
+
+    private static func stretch(ofBodyAfter head: HTTPRequest) -> ByteGate.Stretch {
+        if head.headerFields[.transferEncoding] != nil { return .lines }
+        guard let length = head.headerFields[.contentLength] else { return .nothing }
+        return Int(length).map { .bytes($0) } ?? .lines
+    }
+
+    public func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        gate.shut()
+        context.fireErrorCaught(error)
+    }
+
+    public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch Self.unwrapOutboundIn(data) {
+        case .head(var head) where head.status.code >= 400:
+            refusals += 1
+            if refusals >= mostRefusals { head.headerFields[.connection] = "close" }
+            context.write(Self.wrapOutboundOut(.head(head)), promise: promise)
+        case .end:
+            let written = promise ?? context.eventLoop.makePromise()
+            written.futureResult.assumeIsolated().whenSuccess { self.finishReply(context) }
+            context.write(data, promise: written)
+        default: context.write(data, promise: promise)
+        }
+    }
+
+    private func finishReply(_ context: ChannelHandlerContext) {
+        isBeingAnswered = false
+        if refusals >= mostRefusals { return context.close(promise: nil) }
+        if !isBeingReceived { gate.open(.lines) }
+    }
+}

@@ -1,0 +1,185 @@
+import HTTPTypes
+import NIOCore
+import NIOEmbedded
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+import RequestTurns
+import Testing
+
+@Suite struct RequestTurnsTests {
+    /// A connection with the parser of a server, and what it read and sent.
+    private struct Connection {
+        let channel: EmbeddedChannel
+        let reads: Reads
+
+        init(mostRefusals: Int = 3) throws {
+            reads = Reads()
+            channel = EmbeddedChannel()
+            try channel.pipeline.syncOperations.addHandlers([
+                ByteToMessageHandler(HTTPRequestDecoder()), HTTPResponseEncoder(),
+                HTTP1ToHTTPServerCodec(secure: false),
+                RequestTurns(mostRefusals: mostRefusals),
+            ])
+            try channel.pipeline.syncOperations.addHandler(reads, position: .first)
+            try channel.connect(to: SocketAddress(ipAddress: "192.0.2.1", port: 1)).wait()
+        }
+
+        func receive(_ text: String) throws {
+            try channel.writeInbound(ByteBuffer(string: text))
+        }
+
+        /// Returns the paths of requests, `+` for a piece of a body and `.` for an end.
+        func parts() throws -> String {
+            var text = ""
+            while let part = try channel.readInbound(as: HTTPRequestPart.self) {
+                switch part {
+                case .head(let head): text += head.path ?? ""
+                case .body: text += "+"
+                case .end: text += "."
+                }
+            }
+            return text
+        }
+
+        func reply(_ status: HTTPResponse.Status = .ok) throws -> String {
+            var head = HTTPResponse(status: status)
+            head.headerFields[.contentLength] = "0"
+            try channel.writeOutbound(HTTPResponsePart.head(head))
+            try channel.writeOutbound(HTTPResponsePart.end(nil))
+            var text = ""
+            while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+            return text
+        }
+    }
+
+    /// Counts what is read from the socket.
+    private final class Reads: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        var count = 0
+
+        func read(context: ChannelHandlerContext) {
+            count += 1
+            context.read()
+        }
+    }
+
+    private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n" }
+
+    @Test func theNextRequestIsParsedOnceTheReplyIsWritten() throws {
+        let connection = try Connection()
+        try connection.receive(Self.get("/1") + Self.get("/2") + Self.get("/3"))
+        #expect(try connection.parts() == "/1.")
+        _ = try connection.reply()
+        #expect(try connection.parts() == "/2.")
+        _ = try connection.reply()
+        #expect(try connection.parts() == "/3.")
+        _ = try connection.reply()
+        #expect(try connection.parts() == "")
+    }
+
+    @Test(arguments: [
+        ("Content-Length: 5", "hello"), ("Content-Length: 8", "a\r\n\r\nbcd"), ("Content-Length: 0", ""),
+        ("Transfer-Encoding: chunked", "5\r\nhello\r\n0\r\n\r\n"),
+        ("Transfer-Encoding: chunked", "8\r\na\r\n\r\nbcd\r\n1\r\n\n\r\n0\r\nTrailer: x\r\n\r\n"),
+    ])
+    func aBodyBelongsToItsRequest(field: String, body: String) throws {
+        let text = "\r\nPOST /1 HTTP/1.1\r\nHost: x\r\n\(field)\r\n\r\n\(body)" + Self.get("/2")
+        // However the bytes arrive.
+        for size in [1, 2, 3, 7, 1000] {
+            let connection = try Connection()
+            var rest = Substring(text).unicodeScalars
+            while !rest.isEmpty {
+                try connection.receive(String(rest.prefix(size)))
+                rest = rest.dropFirst(size)
+            }
+            #expect(try connection.parts().replacing("+", with: "") == "/1.")
+            _ = try connection.reply()
+            #expect(try connection.parts() == "/2.")
+        }
+    }
+
+    @Test func nothingIsReadWhileAReplyIsDue() throws {
+        let connection = try Connection()
+        try connection.receive(Self.get("/1"))
+        connection.reads.count = 0
+        connection.channel.read()
+        #expect(connection.reads.count == 0)
+        _ = try connection.reply()
+        #expect(connection.reads.count == 1)
+        try connection.receive(Self.get("/2") + Self.get("/3"))
+        connection.reads.count = 0
+        connection.channel.read()
+        _ = try connection.reply()
+        #expect(connection.reads.count == 0)
+        _ = try connection.reply()
+        #expect(connection.reads.count == 1)
+    }
+
+    @Test func aConnectionHoldsTheBytesOfOneRead() throws {
+        let connection = try Connection()
+        let many = String(repeating: Self.get("/"), count: 1000)
+        var count = 0
+        // As if the client had closed its side, when everything is read at once.
+        while connection.channel.isActive, count < 1000 {
+            count += 1
+            try connection.receive(many)
+        }
+        #expect(count * many.utf8.count < 400_000)
+    }
+
+    @Test func whatIsNoRequestIsNotKept() throws {
+        let connection = try Connection()
+        var count = 0
+        while connection.channel.isActive, count < 100_000 {
+            count += 1
+            // Empty lines before a request are allowed, and say nothing.
+            try connection.receive("\r\n\r\n\r\n\r\n")
+        }
+        #expect(count < 20_000)
+    }
+
+    @Test func anEndOfTheInputWaitsForTheRequestsBeforeIt() throws {
+        let connection = try Connection()
+        let end = End()
+        try connection.channel.pipeline.syncOperations.addHandler(end)
+        try connection.receive(Self.get("/1") + Self.get("/2"))
+        connection.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(!end.hasCome)
+        _ = try connection.reply()
+        #expect(try connection.parts() == "/1./2.")
+        #expect(end.hasCome)
+    }
+
+    private final class End: ChannelInboundHandler {
+        typealias InboundIn = HTTPRequestPart
+
+        var hasCome = false
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            if event as? ChannelEvent == .inputClosed { hasCome = true }
+        }
+    }
+
+    @Test func aConnectionEndsWithSoManyRefusals() throws {
+        let connection = try Connection(mostRefusals: 3)
+        try connection.receive(String(repeating: Self.get("/"), count: 5))
+        #expect(try !connection.reply(.notFound).contains("close"))
+        #expect(try !connection.reply(.ok).contains("close"))
+        #expect(try !connection.reply(.unauthorized).contains("close"))
+        #expect(connection.channel.isActive)
+        #expect(try connection.reply(.notFound).contains("close"))
+        #expect(!connection.channel.isActive)
+        #expect(try connection.parts() == "/./././.")
+    }
+
+    @Test func bytesThatAreNotHTTPEndTheReading() throws {
+        let connection = try Connection()
+        #expect(throws: (any Error).self) { try connection.receive("What?\r\n\r\n" + Self.get("/1")) }
+        connection.reads.count = 0
+        connection.channel.read()
+        #expect(connection.reads.count == 0)
+        #expect(try connection.parts() == "")
+    }
+}

@@ -45,9 +45,9 @@ import Testing
     }
 
     @Test func aQuotaInALineAppliesToItsUserAlone() async throws {
-        let tokens = "a alice quota=1KiB, b bob, c carol quota=1, c2 carol quota=none, d dave quota=2KiB, d2 dave"
-        try await TestServer.run(configure: { ($0.tokens, $0.quota) = (tokens, 600) }) { server in
-            let sizes = [("a", 1000), ("a", 100), ("b", 601), ("b", 600), ("c", 1 << 20), ("d2", 2048), ("d", 1)]
+        let tokens = "a alice quota=12KiB, b bob, c carol quota=1, c2 carol quota=none, d dave quota=12KiB, d2 dave"
+        try await TestServer.run(configure: { ($0.tokens, $0.quota) = (tokens, 8192) }) { server in
+            let sizes = [("a", 1000), ("a", 100), ("b", 4097), ("b", 4096), ("c", 1 << 20), ("d2", 2048), ("d", 1)]
             let statuses = try sizes.map { try Self.status(server, $0, $1) }
             #expect(statuses == [200, 507, 507, 200, 200, 200, 507])
         }

@@ -20,11 +20,11 @@ import Testing
                 key: plan.content, token: .random(), object: ObjectName(md5: plan.md5, variant: 0), name: "n",
                 type: "video/mp4", sha256: Hex256(String(repeating: "0f", count: 32)))),
         .finished(.random(), user: "a", content: .random(), at: 3), .forgotten(.random()),
-        .portrait(.random(), user: "a", at: 4),
+        .portrait(.random(), user: "a", at: 4, size: 9), .removed(.random()),
         .committed(
             Commit(
                 source: Commit.Source(user: "a", id: "s"), revision: 2, token: .random(), title: "", createDate: "d",
-                cover: nil, contents: [.random(), .random()])),
+                cover: nil, contents: [.random(), .random()], request: .random())),
     ]
 
     private func inTemporaryFolder(_ body: (Folder, String) throws -> Void) throws {

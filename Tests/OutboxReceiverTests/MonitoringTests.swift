@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func metricsCountUploadsAndRefusals() async throws {
-        try await TestServer.run(configure: { $0.quota = 5000 }) { server in
+        try await TestServer.run(configure: { $0.quota = 50_000 }) { server in
             try server.upload(TestServer.content(1000))
             _ = try server.preLoad(TestServer.content(2000, seed: 2))
             #expect(try server.get("/nothing").status == 404)
@@ -71,7 +71,7 @@ import Testing
             for line in [
                 "fragments_total 1", "fragment_bytes_total 1000", "files_total 1", "file_bytes_total 1000",
                 "refusals_total{status=\"404\"} 1", "healthy 1", "open_uploads 1", "user_files{user=\"local\"} 1",
-                "user_used_bytes{user=\"local\"} 3000", "user_quota_bytes{user=\"local\"} 5000",
+                "user_used_bytes{user=\"local\"} 11279", "user_quota_bytes{user=\"local\"} 50000",
             ] {
                 #expect(text.contains("\noutbox_receiver_\(line)\n"), "\(line)\n\(text)")
             }

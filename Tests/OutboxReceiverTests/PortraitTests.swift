@@ -105,14 +105,29 @@ import Testing
         }
     }
 
+    @Test func aPortraitTakesThePlaceOfFormerOnesInTheQuota() async throws {
+        try await TestServer.run(configure: { $0.quota = 12_000 }) { server in
+            let first = try Self.replace(server)
+            let second = try Self.replace(server)
+            #expect(try server.get(first).status == 404)
+            #expect(try server.get(second).status == 200)
+            #expect(try Self.post(Self.picture + Data(count: 8000), to: server).status == 507)
+            // The portrait counts.
+            let content = TestServer.content(10)
+            let file: [String: Any] = ["fileName": "b", "totalSize": 10, "md5": TestServer.md5(content)]
+            #expect(try server.post("/fileSection/preLoad.do", ["files": [file]]).status == 507)
+            #expect(try server.get(second).status == 200)
+        }
+    }
+
     // MARK: The book
 
     private static let tokens = (0..<20).map { Hex128(high: 1, low: UInt64($0)) }
 
     @Test func aUserHasTenFormerPortraitsAtMost() {
         var book = PortraitBook()
-        for (index, token) in Self.tokens.enumerated() { book.add(token, user: "a", at: Int64(index)) }
-        book.add(.random(), user: "b", at: 5)
+        for (index, token) in Self.tokens.enumerated() { book.add(token, user: "a", at: Int64(index), size: 1) }
+        book.add(.random(), user: "b", at: 5, size: 1)
         #expect(Set(book.expired(at: 20)) == Set(Self.tokens[..<9]))
         for token in book.expired(at: 20) { book.forget(token) }
         #expect(book.expired(at: 20).isEmpty)
@@ -123,11 +138,14 @@ import Testing
 
     @Test func aBookThatIsReplayedIsTheSame() {
         var book = PortraitBook()
-        for token in Self.tokens { book.add(token, user: "a", at: 7) }
-        book.add(.random(), user: "b", at: 5)
+        for token in Self.tokens { book.add(token, user: "a", at: 7, size: 1) }
+        book.add(.random(), user: "b", at: 5, size: 1)
         var replayed = PortraitBook()
-        for case .portrait(let token, let user, let time) in book.entries { replayed.add(token, user: user, at: time) }
+        for case .portrait(let token, let user, let time, let size) in book.entries {
+            replayed.add(token, user: user, at: time, size: size)
+        }
         #expect(Set(replayed.expired(at: .max / 2)) == Set(Self.tokens.dropLast()))
+        #expect(replayed.charge(of: "a") == book.charge(of: "a"))
     }
 
     // MARK: Parts of unknown length

@@ -39,11 +39,16 @@ struct Folder: Sendable {
 
     /// Opens the subdirectory `name`, and creates it if it is missing. Throws `.notDirectory` or
     /// `.tooManySymbolicLinkLevels` if `name` is taken by something else.
-    func folder(_ name: String) throws(Errno) -> Folder {
+    /// - Parameter noteCreation: called if it was missing.
+    func folder(_ name: String, _ noteCreation: () -> Void = {}) throws(Errno) -> Folder {
         do {
             return Folder(try open(name, O_RDONLY | O_DIRECTORY))
         } catch .noSuchFileOrDirectory {
-            if mkdirat(descriptor, name, 0o755) == -1, errno != EEXIST { throw Errno(rawValue: errno) }
+            if mkdirat(descriptor, name, 0o755) == 0 {
+                noteCreation()
+            } else if errno != EEXIST {
+                throw Errno(rawValue: errno)
+            }
             return Folder(try open(name, O_RDONLY | O_DIRECTORY))
         }
     }

@@ -110,6 +110,7 @@ struct FileStatus: Sendable, Equatable {
     let changed: Int64
     let isReadableByAll: Bool
     let isRegular: Bool
+    let isDirectory: Bool
 
     /// Reads the attributes of a file (man 2 fstatat).
     ///
@@ -126,6 +127,7 @@ struct FileStatus: Sendable, Equatable {
         changed = status.changed
         isReadableByAll = status.mode & S_IROTH != 0
         isRegular = status.mode & S_IFMT == S_IFREG
+        isDirectory = status.mode & S_IFMT == S_IFDIR
     }
 
     func isSameFile(as other: FileStatus) -> Bool {

@@ -2,7 +2,7 @@
 struct SafePath: Equatable, Sendable {
     /// In bytes: the limit of Linux file systems, minus room for ` (123)`.
     private static let longestName = 240
-    private static let deepest = 32
+    static let deepest = 32
 
     /// Directories, outermost first.
     let folders: [String]

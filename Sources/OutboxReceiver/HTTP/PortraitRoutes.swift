@@ -12,7 +12,7 @@ struct PortraitRoutes {
 
     func replace(_ request: Request, user: String) async throws -> Response {
         var parser = try SectionParser(contentType: request.headers[.contentType], name: "portrait", lengths: nil)
-        var draft = try PortraitDraft(in: store)
+        var draft = try PortraitDraft(of: user, in: store)
         do {
             for try await chunk in request.body {
                 if let payload = try parser.payload(in: chunk) { try draft.append(payload) }
@@ -23,7 +23,7 @@ struct PortraitRoutes {
             draft.discard()
             throw error
         }
-        try await store.recordPortrait(draft.token, user: user)
+        try await store.recordPortrait(draft.token, size: draft.size, user: user)
         log.portrait(md5: draft.md5, bytes: draft.size, user: user)
         return .json(["userImg": .string(links.portrait(draft.token) + Self.style)])
     }

@@ -58,6 +58,13 @@ struct RequestLog: Sendable {
             ])
     }
 
+    /// - Parameter removed: The number of posts that the user had.
+    func removedPosts(_ sourceIDs: [String], user: String, removed: Int) {
+        logger.info(
+            "posts removed",
+            metadata: ["user": "\(user)", "sources": "\(Self.quotedList(sourceIDs))", "removed": "\(removed)"])
+    }
+
     func portrait(md5: Hex128, bytes: Int64, user: String) {
         logger.info("portrait", metadata: ["user": "\(user)", "md5": "\(md5)", "bytes": "\(bytes)"])
     }

@@ -97,6 +97,7 @@ struct Responder: HTTPResponder {
         case "/fileSection/isFinish.do": fileSection.isFinish
         case "/fileSection/delete.do": fileSection.delete
         case "/source/commit.do": SourceRoutes(store: store, links: links).commit
+        case "/source/delete.do": SourceRoutes(store: store, links: links).delete
         case "/user/portrait.do": PortraitRoutes(store: store, links: links).replace
         default: nil
         }

@@ -45,6 +45,18 @@ struct SourceRoutes {
         Refusal(status: .notFound, message: "There is no such file id\(id).")
     }
 
+    // MARK: delete.do
+
+    func delete(_ request: Request, user: String) async throws -> Response {
+        guard let ids = try await request.json()["sourceIds"]?.strings else { throw Refusal.notExpectedJSON }
+        guard (1...FileSectionRoutes.mostFiles).contains(ids.count) else {
+            throw Refusal.badRequest("sourceIds must list 1 to \(FileSectionRoutes.mostFiles) ids.")
+        }
+        let removed = try await store.removePosts(ids, user: user)
+        log.removedPosts(ids, user: user, removed: removed)
+        return .json()
+    }
+
     // MARK: The page
 
     func page(_ token: Substring, _ request: Request, hasSmallPictures: Bool = false) throws -> Response {

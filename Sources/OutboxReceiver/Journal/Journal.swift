@@ -17,6 +17,9 @@ struct Journal: ~Copyable {
     /// The length of all whole lines, in bytes.
     private(set) var length: Int64
     private(set) var lines: Int
+    /// At this length the journal wants to be rewritten.
+    private var longest: Int64
+    private static let shortestLong: Int64 = 16 << 20
     /// Whether a failed append left bytes behind ``length`` that could not be truncated.
     private var hasDebris = false
     /// Whether the last append failed.
@@ -48,6 +51,17 @@ struct Journal: ~Copyable {
         self.file = file
         self.length = length
         self.lines = lines
+        longest = Self.longest(after: length)
+    }
+
+    private static func longest(after length: Int64) -> Int64 { max(shortestLong, 2 * length) }
+
+    /// Whether the journal has grown so much that it wants to be rewritten. True once: the next wish comes at twice the
+    /// length, unless a rewrite made it shorter.
+    mutating func takeWishForRewrite() -> Bool {
+        guard length > longest else { return false }
+        longest = Self.longest(after: length)
+        return true
     }
 
     /// Ends a line that a kill left unfinished, so that the next entry starts on a line of its own.
@@ -156,6 +170,7 @@ struct Journal: ~Copyable {
         try folder.rename(Self.rewrittenName, into: folder, as: Self.name)
         file = rewrite.file
         length = rewrittenLength
+        longest = Self.longest(after: length)
         lines = rewrite.lines + tail
         hasDebris = false
         hasFailed = false

@@ -48,7 +48,8 @@ enum JournalLine {
             ]
         case .finished(let id, let user, let content, let time): ["F", "\(id)", user, "\(content)", "\(time)"]
         case .forgotten(let id): ["X", "\(id)"]
-        case .portrait(let token, let user, let time): ["P", "\(token)", user, "\(time)"]
+        case .portrait(let token, let user, let time, let size): ["P", "\(token)", user, "\(time)", "\(size)"]
+        case .removed(let token): ["D", "\(token)"]
         case .committed(let commit):
             [
                 "S", "\(commit.token)", commit.source.user, commit.source.id, "\(commit.revision)", commit.title,
@@ -73,7 +74,8 @@ enum JournalLine {
         case "X": return .forgotten(id)
         case "P":
             guard let user = fields.text(), let time = fields.number() else { return nil }
-            return .portrait(id, user: user, at: time)
+            return .portrait(id, user: user, at: time, size: fields.number() ?? 0)
+        case "D": return .removed(id)
         case "S": return committed(id, &fields)
         default: return nil
         }

@@ -2,6 +2,9 @@
 struct Catalog: Sendable {
     /// How long, in seconds, the server remembers an upload without new blocks and the id of a finished upload.
     static let memory: Int64 = 7 * 24 * 3600
+    /// How many ids of finished uploads of a user the server remembers, the latest ones. A few more may be left.
+    static let mostFinished = 20_000
+    private static let spareFinished = 5000
 
     struct FinishedID: Sendable {
         let user: String
@@ -17,7 +20,7 @@ struct Catalog: Sendable {
     private(set) var commits: [Hex128: Commit] = [:]
     private(set) var reservations = Reservations()
     var portraits = PortraitBook()
-    /// The bytes of all contents, by user.
+    /// The charge for the bytes of all contents, by user.
     private var stored: [String: Int64] = [:]
 
     /// Entries of the current batch: already in the journal, but only valid once the disk has them. A journal
@@ -34,15 +37,22 @@ struct Catalog: Sendable {
     /// The posts of each user by their date.
     private var posts: [String: Timeline<String>] = [:]
     private var openCounts: [String: Int] = [:]
-    private var openSizes: [String: Int64] = [:]
+    private var openCharges: [String: Int64] = [:]
+    private var postCharges: [String: Int64] = [:]
+    private var finishedCounts: [String: Int] = [:]
 
     func openCount(of user: String) -> Int { openCounts[user, default: 0] }
 
-    /// Returns the bytes of the user's contents and of the user's open uploads.
-    func usage(of user: String) -> Int64 { stored[user, default: 0] + openSizes[user, default: 0] }
+    /// Returns what the user's contents, open uploads, posts and portraits count for.
+    func charge(of user: String) -> Int64 {
+        stored[user, default: 0] + openCharges[user, default: 0] + postCharges[user, default: 0]
+            + portraits.charge(of: user)
+    }
 
     /// All users with finished or unfinished files.
-    var users: Set<String> { Set(stored.keys).union(openSizes.keys) }
+    var users: Set<String> { Set(stored.keys).union(openCharges.keys) }
+
+    func postCount(of user: String) -> Int { posts[user]?.count ?? 0 }
 
     func fileCount(of user: String) -> Int { arrivals[user]?.count ?? 0 }
 
@@ -58,14 +68,14 @@ struct Catalog: Sendable {
     mutating func add(_ upload: Upload) {
         uploads[upload.id] = upload
         openCounts[upload.plan.user, default: 0] += 1
-        openSizes[upload.plan.user, default: 0] += upload.plan.size
+        openCharges[upload.plan.user, default: 0] += upload.plan.charge
         reservations.promise(upload.plan.size, to: upload.id, of: upload.plan.user)
     }
 
     mutating func remove(_ upload: Upload) {
         guard uploads.removeValue(forKey: upload.id) != nil else { return }
         openCounts[upload.plan.user, default: 0] -= 1
-        openSizes[upload.plan.user, default: 0] -= upload.plan.size
+        openCharges[upload.plan.user, default: 0] -= upload.plan.charge
         reservations.release(upload.id)
     }
 
@@ -89,8 +99,8 @@ struct Catalog: Sendable {
     private mutating func replace(_ token: Hex128, by content: Content?) {
         let old = contents[token]
         contents[token] = content
-        if let old { stored[old.key.user, default: 0] -= old.key.size }
-        if let content { stored[content.key.user, default: 0] += content.key.size }
+        if let old { stored[old.key.user, default: 0] -= Charge.file(old.key.size) }
+        if let content { stored[content.key.user, default: 0] += Charge.file(content.key.size) }
         if let content, old == nil { arrivals[content.key.user, default: Timeline()].add(token, at: content.at ?? 0) }
         if let content { useCounts[content.object, default: 0] += 1 }
         guard let old, let count = useCounts[old.object] else { return }
@@ -125,28 +135,49 @@ struct Catalog: Sendable {
     mutating func recount(without gone: Set<Hex128>) {
         stored = [:]
         for content in contents.values where !gone.contains(content.token) {
-            stored[content.key.user, default: 0] += content.key.size
+            stored[content.key.user, default: 0] += Charge.file(content.key.size)
         }
     }
 
-    mutating func add(_ id: Hex128, _ finishedID: FinishedID) { finished[id] = finishedID }
+    mutating func add(_ id: Hex128, _ finishedID: FinishedID) {
+        forget(id)
+        finished[id] = finishedID
+        finishedCounts[finishedID.user, default: 0] += 1
+        forgetOldest(of: finishedID.user)
+    }
 
-    mutating func forget(_ id: Hex128) { finished[id] = nil }
+    mutating func forget(_ id: Hex128) {
+        guard let former = finished.removeValue(forKey: id) else { return }
+        finishedCounts[former.user, default: 0] -= 1
+    }
+
+    private mutating func forgetOldest(of user: String) {
+        guard finishedCounts[user, default: 0] > Self.mostFinished + Self.spareFinished else { return }
+        let own = finished.filter { $0.value.user == user }.sorted { $0.value.at > $1.value.at }
+        for (id, _) in own.dropFirst(Self.mostFinished) { forget(id) }
+    }
 
     /// Adds a commit. Ignores a revision that is not higher than the known one.
     mutating func add(_ commit: Commit) {
         if let known = self.commit(commit.source) {
             guard commit.revision > known.revision else { return }
-            commits[known.token] = nil
-            posts[commit.source.user]?.remove(known.token)
+            removePost(known.token)
         }
+        postCharges[commit.source.user, default: 0] += commit.charge
         posts[commit.source.user, default: Timeline()].add(commit.token, at: commit.createDate)
         commitTokens[commit.source] = commit.token
         commits[commit.token] = commit
     }
 
+    mutating func removePost(_ token: Hex128) {
+        guard let commit = commits.removeValue(forKey: token) else { return }
+        commitTokens[commit.source] = nil
+        posts[commit.source.user]?.remove(token)
+        postCharges[commit.source.user, default: 0] -= commit.charge
+    }
+
     mutating func forgetFinished(before time: Int64) {
-        finished = finished.filter { $0.value.at >= time }
+        for (id, former) in finished where former.at < time { forget(id) }
     }
 
     /// Corrects all times after the system's clock was set forward by `seconds`.

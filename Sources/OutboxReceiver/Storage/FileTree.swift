@@ -10,6 +10,8 @@ final class FileTree: Sendable {
     private let files: Folder
     private let objects: ObjectStore
     private let userFolders = Mutex<[String: Folder]>([:])
+    /// The charge for the names and directories of each user, as far as counted.
+    private let charges = Mutex<[String: Int64]>([:])
 
     init(_ root: Folder, objects: ObjectStore) throws(Errno) {
         files = try root.folder("files")
@@ -43,12 +45,12 @@ final class FileTree: Sendable {
         _ object: ObjectName, user: String, path: SafePath, _ openFolder: inout OpenFolder
     ) throws(Errno) -> Name? {
         do {
-            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name)
+            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name, user)
         } catch .noSuchFileOrDirectory {
             // Somebody removed a directory that the server held open.
             openFolder = OpenFolder()
             userFolders.withLock { $0[user] = nil }
-            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name)
+            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name, user)
         }
     }
 
@@ -85,16 +87,19 @@ final class FileTree: Sendable {
     ) throws(Errno) -> Folder {
         if let folder = openFolder.folder, openFolder.user == user, openFolder.path == path.folders { return folder }
         var folder = try folder(of: user)
-        for name in path.folders { folder = try subfolder(name, of: folder) }
+        for name in path.folders { folder = try subfolder(name, of: folder, user) }
         openFolder = OpenFolder(user: user, path: path.folders, folder: folder)
         return folder
     }
 
-    private func link(_ object: ObjectName, in folder: Folder, as wanted: String) throws(Errno) -> Name? {
+    private func link(
+        _ object: ObjectName, in folder: Folder, as wanted: String, _ user: String
+    ) throws(Errno) -> Name? {
         for number in 1...Self.highestNumber {
             let name = SafePath.numbered(wanted, number)
             do {
                 try objects.link(object, into: folder, as: name)
+                charge(Charge.entry, to: user)
                 return Name(folder: folder, name: name)
             } catch .fileExists {
                 if try isSame(name, in: folder, as: object) { return nil }
@@ -102,14 +107,15 @@ final class FileTree: Sendable {
         }
         let name = "\(Hex128.random()).\(wanted.suffix(100))"
         try objects.link(object, into: folder, as: name)
+        charge(Charge.entry, to: user)
         return Name(folder: folder, name: name)
     }
 
     /// Opens the directory `name`. If a file has this name, opens the first possible ` (2)` and so on.
-    private func subfolder(_ name: String, of folder: Folder) throws(Errno) -> Folder {
+    private func subfolder(_ name: String, of folder: Folder, _ user: String) throws(Errno) -> Folder {
         for number in 1...Self.highestNumber {
             do {
-                return try folder.folder(SafePath.numbered(name, number))
+                return try folder.folder(SafePath.numbered(name, number)) { charge(Charge.block, to: user) }
             } catch .notDirectory {
                 continue
             } catch .tooManySymbolicLinkLevels {
@@ -117,6 +123,37 @@ final class FileTree: Sendable {
             }
         }
         throw .fileExists
+    }
+
+    // MARK: Charges
+
+    /// What the user's names and directories count for, since the start or the last ``recount(_:)``.
+    func charge(of user: String) -> Int64 { charges.withLock { $0[user, default: 0] } }
+
+    private func charge(_ bytes: Int64, to user: String) {
+        charges.withLock { $0[user, default: 0] += bytes }
+    }
+
+    /// Counts the names and directories of these users, who may have removed some.
+    func recount(_ isMeant: (String) -> Bool) throws(Errno) {
+        for user in try files.names() where isMeant(user) {
+            let former = charge(of: user)
+            let counted = try Self.charge(of: try folder(of: user))
+            // Uploads finished meanwhile may count twice, until the next time.
+            charge(counted - former, to: user)
+        }
+    }
+
+    private static func charge(of folder: Folder) throws(Errno) -> Int64 {
+        var sum: Int64 = 0
+        for name in try folder.names() {
+            if try folder.status(of: name)?.isDirectory == true {
+                sum += Charge.block + (try charge(of: try folder.folder(name)))
+            } else {
+                sum += Charge.entry
+            }
+        }
+        return sum
     }
 
     private func isSame(_ name: String, in folder: Folder, as object: ObjectName) throws(Errno) -> Bool {

@@ -8,6 +8,7 @@ struct PortraitBook: Sendable {
     private struct Portrait {
         let user: String
         var at: Int64
+        let size: Int64
         var supersededAt: Int64?
     }
 
@@ -16,22 +17,30 @@ struct PortraitBook: Sendable {
     private var current: [String: Hex128] = [:]
 
     /// Makes a portrait the current one of its user.
-    mutating func add(_ token: Hex128, user: String, at time: Int64) {
+    mutating func add(_ token: Hex128, user: String, at time: Int64, size: Int64) {
         if let former = current[user], former != token { portraits[former]?.supersededAt = time }
-        portraits[token] = Portrait(user: user, at: time)
+        portraits[token] = Portrait(user: user, at: time, size: size)
         current[user] = token
     }
 
+    /// Returns what all portraits of the user count for.
+    func charge(of user: String) -> Int64 {
+        portraits.values.reduce(0) { $1.user == user ? $0 + Charge.file($1.size) + Charge.entry : $0 }
+    }
+
     /// Returns the superseded portraits that are too old or exceed the limit of their user.
-    func expired(at time: Int64) -> [Hex128] {
+    /// - Parameter lacksSpace: whether the quota leaves a user no former portraits.
+    func expired(at time: Int64, lacksSpace: (String) -> Bool = { _ in false }) -> [Hex128] {
         var former: [String: [(token: Hex128, since: Int64)]] = [:]
         for (token, portrait) in portraits {
             guard let since = portrait.supersededAt else { continue }
             former[portrait.user, default: []].append((token, since))
         }
-        return former.values.flatMap { former in
+        return former.flatMap { user, former in
             let newestFirst = former.sorted { $0.since > $1.since }
-            let kept = newestFirst.prefix(Self.mostFormer).prefix { $0.since >= time - Self.memory }
+            let kept = newestFirst.prefix(lacksSpace(user) ? 0 : Self.mostFormer).prefix {
+                $0.since >= time - Self.memory
+            }
             return newestFirst.dropFirst(kept.count).map(\.token)
         }
     }
@@ -55,6 +64,6 @@ struct PortraitBook: Sendable {
             let isFormer = (first.value.supersededAt != nil, second.value.supersededAt != nil)
             return isFormer.0 == isFormer.1 ? first.value.at < second.value.at : isFormer.0
         }
-        return ordered.map { .portrait($0.key, user: $0.value.user, at: $0.value.at) }
+        return ordered.map { .portrait($0.key, user: $0.value.user, at: $0.value.at, size: $0.value.size) }
     }
 }

@@ -37,7 +37,9 @@ struct Recovery {
             forget(id, &catalog)
             catalog.forget(id)
         case .committed(let commit): catalog.add(commit)
-        case .portrait(let token, let user, let time): catalog.portraits.add(token, user: user, at: time)
+        case .removed(let token): catalog.removePost(token)
+        case .portrait(let token, let user, let time, let size):
+            catalog.portraits.add(token, user: user, at: time, size: size)
         }
     }
 

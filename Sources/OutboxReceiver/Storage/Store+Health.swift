@@ -28,10 +28,11 @@ extension Store {
 
     var userTotals: [UserTotals] {
         let totals = withBooks { books in
-            books.catalog.users.map { ($0, books.catalog.fileCount(of: $0), books.catalog.usage(of: $0)) }
+            books.catalog.users.map { user in
+                UserTotals(
+                    user: user, files: books.catalog.fileCount(of: user), usage: usage(of: user, books.catalog))
+            }
         }
-        return totals.sorted { $0.0 < $1.0 }.map { user, files, used in
-            UserTotals(user: user, files: files, usage: Usage(used: used, quota: limits.quota(of: user)))
-        }
+        return totals.sorted { $0.user < $1.user }
     }
 }

@@ -45,6 +45,11 @@ extension Store {
         guard limits.haveQuotas else { return }
         let gone = withBooks { Array($0.catalog.contents.values) }.filter { !objects.holds($0) }.map(\.token)
         withBooks { $0.catalog.recount(without: Set(gone)) }
+        do throws(Errno) {
+            try tree.recount { limits.quota(of: $0) != nil }
+        } catch {
+            logger.error("cannot count names for the quota", metadata: ["error": "\(error)"])
+        }
     }
 
     private func noticeClock() {

@@ -18,7 +18,7 @@ extension Store {
 
     /// What a user stores, and may store.
     struct Usage: Equatable {
-        /// The bytes of finished and unfinished files.
+        /// What counts for the quota; ``Charge``.
         let used: Int64
         /// Nil: no limit.
         let quota: Int64?
@@ -51,6 +51,23 @@ extension Store {
     }
 
     func usage(of user: String) -> Usage {
-        Usage(used: withBooks { $0.catalog.usage(of: user) }, quota: limits.quota(of: user))
+        withBooks { usage(of: user, $0.catalog) }
+    }
+
+    func usage(of user: String, _ catalog: borrowing Catalog) -> Usage {
+        let quota = limits.quota(of: user)
+        // Names are counted only where they matter.
+        return Usage(used: catalog.charge(of: user) + (quota == nil ? 0 : tree.charge(of: user)), quota: quota)
+    }
+
+    /// Returns how much the user's quota leaves; below 0 if the quota was lowered.
+    func room(for user: String, _ catalog: borrowing Catalog) -> Int64 {
+        let usage = usage(of: user, catalog)
+        return usage.quota.map { $0 - usage.used } ?? .max / 2
+    }
+
+    /// Throws a ``Refusal`` if the user's quota does not leave `charge` bytes.
+    func checkQuota(of user: String, for charge: Int64, _ catalog: borrowing Catalog) throws(Refusal) {
+        guard charge <= room(for: user, catalog) else { throw .overQuota(limits.quota(of: user) ?? 0) }
     }
 }

@@ -6,11 +6,11 @@ import SystemPackage
 
 extension Store {
     /// Makes a stored portrait the user's current one. Durable on return.
-    func recordPortrait(_ token: Hex128, user: String) async throws {
+    func recordPortrait(_ token: Hex128, size: Int64, user: String) async throws {
         let time = now()
         try withBooks { books in
-            try books.journal.append([.portrait(token, user: user, at: time)])
-            books.catalog.portraits.add(token, user: user, at: time)
+            try books.journal.append([.portrait(token, user: user, at: time, size: size)])
+            books.catalog.portraits.add(token, user: user, at: time, size: size)
         }
         removeFormerPortraits()
         try await settle()
@@ -18,7 +18,10 @@ extension Store {
 
     func removeFormerPortraits() {
         let time = now()
-        for token in withBooks({ $0.catalog.portraits.expired(at: time) }) {
+        let expired = withBooks { books in
+            books.catalog.portraits.expired(at: time) { room(for: $0, books.catalog) < 0 }
+        }
+        for token in expired {
             do throws(Errno) {
                 try portraits.remove(PortraitDraft.name(of: token))
                 withBooks { $0.catalog.portraits.forget(token) }
@@ -31,7 +34,7 @@ extension Store {
 
 /// A portrait that a request writes to a file.
 struct PortraitDraft {
-    private static let largest: Int64 = 20 << 20
+    static let largest: Int64 = 20 << 20
     private static let signature: [UInt8] = [0xff, 0xd8, 0xff]
 
     let token = Hex128.random()
@@ -40,9 +43,11 @@ struct PortraitDraft {
     private let file: OpenFile
     private var head: [UInt8] = []
     private var digest = RunningMD5()
+    private let user: String
 
-    init(in store: Store) throws {
+    init(of user: String, in store: Store) throws {
         self.store = store
+        self.user = user
         file = try store.portraits.open(
             Self.name(of: token) + ".part", O_WRONLY | O_CREAT | O_EXCL, mode: 0o644)
     }
@@ -55,6 +60,11 @@ struct PortraitDraft {
         let count = Int64(bytes.readableBytes)
         guard size + count <= Self.largest else {
             throw Refusal.tooLarge("A portrait may have at most \(Self.largest) bytes.")
+        }
+        // A new portrait may take the place of all former ones.
+        let room = store.withBooks { store.room(for: user, $0.catalog) + $0.catalog.portraits.charge(of: user) }
+        guard Charge.file(size + count) + Charge.entry <= room else {
+            throw Refusal.overQuota(store.limits.quota(of: user) ?? 0)
         }
         head += bytes.readableBytesView.prefix(Self.signature.count - head.count)
         guard Self.signature.starts(with: head) else { throw Self.notJPEG }

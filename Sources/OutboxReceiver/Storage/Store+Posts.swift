@@ -1,4 +1,7 @@
 extension Store {
+    /// The most posts of a user. Their texts are in memory.
+    private static let mostPosts = 20_000
+
     /// The effect of a commit.
     enum CommitOutcome: String {
         /// The first commit of its source: the post is new.
@@ -13,12 +16,18 @@ extension Store {
     /// ``Refusal`` if this revision or a later one shows something else: the client has an old copy of its state.
     /// - Returns: The commit that the post's URL now shows, with the token of the source's first commit.
     func commit(_ commit: Commit) async throws -> (commit: Commit, outcome: CommitOutcome) {
+        try checkSpace(for: commit.charge)
+        let user = commit.source.user
         let result = try withBooks { books in
             let known = books.catalog.commit(commit.source)
             if let known, known.revision >= commit.revision {
                 guard known.showsSame(as: commit) else { throw Refusal.otherRevision(known.revision) }
                 return (known, CommitOutcome.unchanged)
             }
+            guard known != nil || books.catalog.postCount(of: user) < Self.mostPosts else {
+                throw Refusal.tooManyPosts
+            }
+            try checkQuota(of: user, for: commit.charge - (known?.charge ?? 0), books.catalog)
             var commit = commit
             if let known { commit.token = known.token }
             try books.journal.append([.committed(commit)])
@@ -37,6 +46,21 @@ extension Store {
         else { return nil }
         try await settle()
         return known
+    }
+
+    /// Removes posts of the user. Their files stay. Durable on return.
+    /// - Returns: The number of posts that existed.
+    func removePosts(_ sourceIDs: [String], user: String) async throws -> Int {
+        let count = try withBooks { books in
+            let tokens = Set(sourceIDs).compactMap {
+                books.catalog.commit(Commit.Source(user: user, id: $0))?.token
+            }
+            if !tokens.isEmpty { try books.journal.append(tokens.map { .removed($0) }) }
+            for token in tokens { books.catalog.removePost(token) }
+            return tokens.count
+        }
+        try await settle()
+        return count
     }
 
     func commit(token: Hex128) -> Commit? {

@@ -20,17 +20,17 @@ extension Store {
         for case (_, let plan, let content?) in opened { link(content, plan) }
         let uploads = opened.filter { $0.existing == nil }.map { Upload(id: $0.id, plan: $0.plan, at: time) }
         let wanted = uploads.reduce(into: Int64(0)) { $0 += $1.plan.size }
-        let free = uploads.isEmpty ? .max : try spaceAboveFloor()
+        let free = try spaceAboveFloor()
         if wanted > withBooks({ $0.catalog.reservations.space(for: user, free: free) }) { lapseReservations() }
-        let quota = limits.quota(of: user)
+        // Ids take space too.
+        if free <= 0 { throw Refusal.diskFull }
+        let charge = uploads.reduce(into: Int64(0)) { $0 += $1.plan.charge }
         try withBooks { books in
             if !uploads.isEmpty {
                 guard books.catalog.openCount(of: user) + uploads.count <= limits.maximumOpenUploads else {
                     throw Refusal.tooManyUploads
                 }
-                if let quota, books.catalog.usage(of: user) + wanted > quota {
-                    throw Refusal.overQuota(quota)
-                }
+                try checkQuota(of: user, for: charge, books.catalog)
                 guard wanted <= books.catalog.reservations.space(for: user, free: free) else { throw Refusal.diskFull }
             }
             try books.journal.append(
@@ -71,8 +71,9 @@ extension Store {
         return digest
     }
 
-    /// Links the content under the name in this plan.
+    /// Links the content under the name in this plan, if the quota leaves room for the name.
     private func link(_ content: Content, _ plan: UploadPlan) {
+        guard withBooks({ room(for: plan.user, $0.catalog) }) >= plan.charge - Charge.file(plan.size) else { return }
         do throws(Errno) {
             try tree.link(
                 content.object, user: plan.user, path: SafePath(path: plan.path, fileName: plan.fileName))

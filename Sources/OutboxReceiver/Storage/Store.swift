@@ -146,12 +146,23 @@ final class Store: Sendable {
     /// Reads or changes journal and catalog. A change must append to the journal before it changes the catalog. Lock
     /// order: ``Upload`` first, then this lock; `body` must not lock an upload.
     func withBooks<Result>(_ body: (inout Books) throws -> sending Result) rethrows -> sending Result {
-        try books.withLock { books in try body(&books) }
+        defer { compactIfLong() }
+        return try books.withLock { books in try body(&books) }
+    }
+
+    /// Rewrites a journal that has grown much.
+    private func compactIfLong() {
+        guard books.withLock({ $0.journal.takeWishForRewrite() }) else { return }
+        Task(executorPreference: largeFileThreads) {
+            do throws(Errno) { try self.compactJournal() } catch {
+                self.logger.error("cannot rewrite the journal", metadata: ["error": "\(error)"])
+            }
+        }
     }
 
     /// Appends all entries, or throws.
     func appendToJournal(_ entries: [JournalEntry]) throws(Errno) {
-        let outcome: Result<Void, Errno> = books.withLock { books in
+        let outcome: Result<Void, Errno> = withBooks { books in
             do throws(Errno) { return .success(try books.journal.append(entries)) } catch { return .failure(error) }
         }
         try outcome.get()

@@ -105,6 +105,8 @@ enum JournalEntry: Equatable, Sendable {
     /// The server forgot the id.
     case forgotten(Hex128)
     case committed(Commit)
-    /// The user's portrait is the picture with this token.
-    case portrait(Hex128, user: String, at: Int64)
+    /// The owner removed the post with this token.
+    case removed(Hex128)
+    /// The user's portrait is the picture with this token; its size is 0 if an older version stored it.
+    case portrait(Hex128, user: String, at: Int64, size: Int64)
 }

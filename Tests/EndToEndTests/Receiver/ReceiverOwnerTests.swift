@@ -15,7 +15,7 @@ struct ReceiverOwnerTests {
         init() async throws {
             receiver = try Receiver()
             tokens = receiver.directory.path("tokens")
-            try write("anna-token anna quota=64KiB\nben-token ben quota=1KiB\n")
+            try write("anna-token anna quota=64KiB\nben-token ben quota=10KiB\n")
             receiver.options = ["--token-file", tokens]
             try await receiver.start()
         }
@@ -108,7 +108,7 @@ struct ReceiverOwnerTests {
         #expect(try await family.upload([UInt8](repeating: 2, count: 600), name: "b.jpg", token: "ben-token") == 507)
         #expect(try await family.upload([UInt8](repeating: 2, count: 600), name: "b.jpg", token: "anna-token") == 200)
         #expect(try await family.signIn("ben-token", browser: "ben") == 303)
-        #expect(try await family.curl("/", browser: "ben").text.contains("600 bytes of 1.0 kB used"))
+        #expect(try await family.curl("/", browser: "ben").text.contains("5.1 kB of 10.2 kB used"))
 
         try family.write("anna-token anna\nben-token ben quota=lots\n")
         let client = try ReceiverClient(port: family.receiver.port)
@@ -157,8 +157,8 @@ struct ReceiverOwnerTests {
         #expect(try await family.curl("/metrics").status == 401)
         let reply = try await family.curl("/metrics", ["-H", "Authorization: Bearer m"])
         #expect(reply.status == 200)
-        #expect(reply.text.contains("\noutbox_receiver_user_used_bytes{user=\"ben\"} 600\n"), "\(reply.text)")
-        #expect(reply.text.contains("\noutbox_receiver_user_quota_bytes{user=\"ben\"} 1024\n"))
+        #expect(reply.text.contains("\noutbox_receiver_user_used_bytes{user=\"ben\"} 5120\n"), "\(reply.text)")
+        #expect(reply.text.contains("\noutbox_receiver_user_quota_bytes{user=\"ben\"} 10240\n"))
         #expect(reply.text.contains("\noutbox_receiver_refusals_total{status=\"401\"} 1\n"))
     }
 }

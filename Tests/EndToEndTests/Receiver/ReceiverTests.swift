@@ -98,11 +98,11 @@ struct ReceiverTests {
     @Test("--quota bounds what one user may store")
     func quota() async throws {
         let receiver = try Receiver()
-        receiver.options = ["--quota", "1KiB"]
+        receiver.options = ["--quota", "20KiB"]
         try await receiver.start()
         let client = try ReceiverClient(port: receiver.port)
-        #expect(try client.preLoad([UInt8](repeating: 1, count: 600), name: "a.jpg").status == 200)
-        #expect(try client.preLoad([UInt8](repeating: 2, count: 600), name: "b.jpg").status == 507)
+        #expect(try client.preLoad([UInt8](repeating: 1, count: 6000), name: "a.jpg").status == 200)
+        #expect(try client.preLoad([UInt8](repeating: 2, count: 6000), name: "b.jpg").status == 507)
         #expect(try client.preLoad([UInt8](repeating: 3, count: 400), name: "c.jpg").status == 200)
     }
 

@@ -1,0 +1,31 @@
+/// What counts for a user's quota, in bytes.
+///
+/// The bytes of a tiny file are the least part of what it takes: a block on the disk, an inode, names and directories, lines
+/// of the journal. Each of these is charged about what it costs, or a user with a small quota could fill the disk.
+enum Charge {
+    /// The block of common file systems. A directory takes at least one.
+    static let block: Int64 = 4096
+    /// A name below `files/`, an unfinished id, a post, a portrait: an inode and lines of the journal, without their texts.
+    static let entry: Int64 = 1024
+
+    /// The whole blocks of a file.
+    static func file(_ size: Int64) -> Int64 {
+        // A size near the largest number must not overflow.
+        size > .max - block ? .max - block : (size + block - 1) / block * block
+    }
+
+    static func names(_ texts: String?...) -> Int64 { texts.reduce(0) { $0 + Int64($1?.utf8.count ?? 0) } }
+}
+
+extension UploadPlan {
+    /// What the unfinished upload counts for: also the directories that its name may need.
+    var charge: Int64 {
+        let directories = min(path?.utf8.count { $0 == UInt8(ascii: "/") } ?? 0, SafePath.deepest)
+        return Charge.file(size) + 2 * Charge.entry + Charge.names(fileName, path, type)
+            + Int64(directories) * Charge.block
+    }
+}
+
+extension Commit {
+    var charge: Int64 { Charge.entry + Charge.names(source.id, title) + Int64(contents.count) * 40 }
+}

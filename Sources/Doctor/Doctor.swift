@@ -36,17 +36,21 @@ package struct Doctor: Sendable {
     package func examine() async -> DoctorReport {
         async let directories = directoryFindings()
         let token = await tokenFacts()
+        let keys = await keyFacts()
         async let server = serverFindings(token)
         let agent = await AgentFacts.probe(configuration, environment: environment)
         async let machine = machineFindings(agent: agent.pid)
         async let service = serviceFindings(agent: agent.pid)
         async let pictures = pictureFindings()
         async let dashboard = dashboardFindings(agent)
-        let own = await configurationFindings() + (await credentialFindings(token))
+        let hasCredential = keys.map { $0?.problem == nil } ?? (token?.source != nil)
+        let credentials = agent.correct(credentialFindings(token, keys), hasCredential: hasCredential)
+        let answers = agent.correct(await server, hasCredential: hasCredential)
+        let own = await configurationFindings() + credentials
         let all =
-            own + (await directories) + (await machine) + (await server) + agent.findings + (await service)
+            own + (await directories) + (await machine) + answers + agent.findings + (await service)
             + (await pictures) + (await dashboard)
-        return DoctorReport(all)
+        return DoctorReport(all, lacksAgent: agent.pid == nil)
     }
 
     private func configurationFindings() async -> [Finding] {
@@ -66,17 +70,26 @@ package struct Doctor: Sendable {
         }
     }
 
-    private func credentialFindings(_ token: TokenFacts?) async -> [Finding] {
+    /// The access keys; nil if the protocol uses none, and at the second level if their file does not answer.
+    private func keyFacts() async -> AccessKeyFacts?? {
         let remote = configuration.remote
-        guard remote.protocol.usesAccessKeys else { return token?.findings ?? [late(.token, "the token's file")] }
-        let keys = await TimeLimit.run("doctor-keys", Self.fileLimit) { [environment] in
-            AccessKeyFacts(probing: remote, environment: environment)
-        }
+        guard remote.protocol.usesAccessKeys else { return nil }
+        return .some(
+            await TimeLimit.run("doctor-keys", Self.fileLimit) { [environment] in
+                AccessKeyFacts(probing: remote, environment: environment)
+            })
+    }
+
+    private func credentialFindings(_ token: TokenFacts?, _ keys: AccessKeyFacts??) -> [Finding] {
+        guard let keys else { return token?.findings ?? [late(.token, "the token's file")] }
         return keys?.findings ?? [late(.token, "the file of the access keys")]
     }
 
     private func directoryFindings() async -> [Finding] {
-        async let outbox = directory(configuration.outbox, .outbox, \.outboxFindings)
+        let isKnown = await TimeLimit.run("doctor-known", Self.fileLimit) { [path = configuration.state] in
+            ProcFile.exists(path + "/ledger.lmdb")
+        }
+        async let outbox = directory(configuration.outbox, .outbox) { $0.outboxFindings(isKnown: isKnown == true) }
         async let state = directory(configuration.state, .state, \.stateFindings)
         async let ledger = ledgerFindings()
         async let sidecars = sidecarFindings()

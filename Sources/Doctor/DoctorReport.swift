@@ -5,8 +5,11 @@ package import Console
 package struct DoctorReport: Equatable, Sendable, Encodable {
     /// The findings in the order of their checks.
     let findings: [Finding]
+    /// Whether nothing is uploaded because no agent runs, although nothing would stop one.
+    private let lacksAgent: Bool
 
-    init(_ findings: [Finding]) {
+    init(_ findings: [Finding], lacksAgent: Bool = false) {
+        self.lacksAgent = lacksAgent
         let order = Dictionary(uniqueKeysWithValues: Check.allCases.enumerated().map { ($1, $0) })
         // Also sorted by position, to keep the order within one check.
         self.findings = findings.enumerated().sorted {
@@ -46,6 +49,10 @@ extension DoctorReport {
         let tail = rest.isEmpty ? "" : "; " + rest.joined(separator: ", ")
         if let stops = count(.stop, "problem stops", "problems stop") {
             return look.paint("\(stops) uploads\(tail)", .red)
+        }
+        if lacksAgent {
+            let what = "nothing is uploaded, because no agent runs: start `outbox run`, or the service"
+            return look.paint("\(what)\(tail)", .yellow)
         }
         return look.paint("nothing stops uploads\(tail)", .green)
     }

@@ -25,30 +25,31 @@ struct DirectoryFactsTests {
 
     @Test func `an outbox that can be read and written on a disk with room is fine`() {
         #expect(
-            levels(facts().outboxFindings) == [.outbox: .ok, .outboxFileSystem: .ok, .outboxSpace: .ok])
+            levels(facts().outboxFindings()) == [.outbox: .ok, .outboxFileSystem: .ok, .outboxSpace: .ok])
     }
 
     @Test func `an outbox that is not there yet is a note, and one that can't be made a stop`() {
         var facts = facts()
         facts.state = .missing(obstacle: nil)
-        #expect(levels(facts.outboxFindings) == [.outbox: .note])
+        #expect(levels(facts.outboxFindings()) == [.outbox: .note])
+        #expect(levels(facts.outboxFindings(isKnown: true)) == [.outbox: .stop], "unmounted, or moved away")
         facts.state = .missing(obstacle: "/ can't be written to")
-        #expect(levels(facts.outboxFindings) == [.outbox: .stop])
+        #expect(levels(facts.outboxFindings()) == [.outbox: .stop])
     }
 
     @Test(arguments: [DirectoryFacts.State.notADirectory, .unreachable("Permission denied")])
     func `an outbox that is no directory or can't be reached stops uploads`(state: DirectoryFacts.State) {
         var facts = facts()
         facts.state = state
-        #expect(levels(facts.outboxFindings) == [.outbox: .stop])
+        #expect(levels(facts.outboxFindings()) == [.outbox: .stop])
     }
 
     @Test func `an outbox that can't be listed stops uploads`() {
-        #expect(levels(facts { $0.isReadable = false }.outboxFindings)[.outbox] == .stop)
+        #expect(levels(facts { $0.isReadable = false }.outboxFindings())[.outbox] == .stop)
     }
 
     @Test func `an outbox that can't be written to only costs the sidecars`() {
-        let finding = facts { $0.isWritable = false }.outboxFindings[0]
+        let finding = facts { $0.isWritable = false }.outboxFindings()[0]
         #expect(finding.level == .warning)
         #expect(finding.message.contains("no sidecars"))
     }
@@ -57,24 +58,24 @@ struct DirectoryFactsTests {
         let findings = facts {
             $0.isWritable = false
             $0.fileSystem.isReadOnly = true
-        }.outboxFindings
+        }.outboxFindings()
         #expect(findings[0].message.contains("mounted read-only"))
         #expect(levels(findings)[.outboxSpace] == nil, "no room is needed there")
     }
 
     @Test(arguments: [FileSystem.Kind.network, .fuse])
     func `an outbox on a share is polled, which is a note`(kind: FileSystem.Kind) {
-        let findings = facts { $0.fileSystem.kind = kind }.outboxFindings
+        let findings = facts { $0.fileSystem.kind = kind }.outboxFindings()
         #expect(levels(findings)[.outboxFileSystem] == .note)
     }
 
     @Test func `an outbox in memory is a warning`() {
-        #expect(levels(facts { $0.fileSystem.kind = .memory }.outboxFindings)[.outboxFileSystem] == .warning)
+        #expect(levels(facts { $0.fileSystem.kind = .memory }.outboxFindings())[.outboxFileSystem] == .warning)
     }
 
     @Test func `a full disk below the outbox is a warning, in bytes and in inodes`() {
-        #expect(levels(facts { $0.fileSystem.available = 1 << 20 }.outboxFindings)[.outboxSpace] == .warning)
-        #expect(levels(facts { $0.fileSystem.freeInodes = 0 }.outboxFindings)[.outboxSpace] == .warning)
+        #expect(levels(facts { $0.fileSystem.available = 1 << 20 }.outboxFindings())[.outboxSpace] == .warning)
+        #expect(levels(facts { $0.fileSystem.freeInodes = 0 }.outboxFindings())[.outboxSpace] == .warning)
     }
 
     // MARK: Sidecars

@@ -45,6 +45,14 @@ struct DoctorReportTests {
         #expect(!lines[0].contains("\u{1B}") && !lines[0].contains("\n"))
     }
 
+    @Test func `without an agent nothing is uploaded, and the summary says so`() {
+        let report = DoctorReport([Finding(.agent, .note, "not running")], lacksAgent: true)
+        #expect(report.isOK)
+        #expect(report.lines(plain).last?.hasPrefix("nothing is uploaded, because no agent runs") == true)
+        let stopped = DoctorReport([Finding(.dns, .stop, "s")], lacksAgent: true)
+        #expect(stopped.lines(plain).last == "1 problem stops uploads")
+    }
+
     @Test func `the summary counts stops, warnings and notes`() {
         let findings = [Finding.Level.stop, .stop, .warning, .note, .note, .ok].map { Finding(.server, $0, "") }
         #expect(DoctorReport(findings).lines(plain).last == "2 problems stop uploads; 1 warning, 2 notes")

@@ -44,13 +44,18 @@ struct MediaFactsTests {
 
     @Test(arguments: [
         MediaToolsFacts.Worker.missing(path: "/p/outbox-media"), .withoutLibrary,
-        .broken(path: "/p/outbox-media", reason: "it does not answer"),
     ])
     func `without a picture worker what is lost is said, and uploads go on`(worker: MediaToolsFacts.Worker) {
         let finding = tools(worker: worker)[0]
         #expect(finding.level == .warning)
         #expect(finding.message.contains("without dimensions and thumbnails"))
         #expect(finding.remedy != nil)
+    }
+
+    @Test func `a picture worker that does not work stops profile pictures`() {
+        let finding = tools(worker: .broken(path: "/p/outbox-media", reason: "it can't be executed"))[0]
+        #expect(finding.level == .stop && finding.message.contains("/p/outbox-media"), "\(finding)")
+        #expect(finding.message.contains("profile pictures are not sent"))
     }
 
     @Test func `what is lost with each tool of ffmpeg is told apart`() {

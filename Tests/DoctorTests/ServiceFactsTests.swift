@@ -1,3 +1,4 @@
+import AgentSupport
 import TestSupport
 import Testing
 
@@ -21,6 +22,8 @@ struct ServiceFactsTests {
         let none = facts { $0.units = [] }
         #expect(none.map(\.level) == [.note])
         #expect(none[0].remedy == "outbox service install")
+        let elsewhere = facts { ($0.units, $0.configuration) = ([], "/srv/my camera.toml") }
+        #expect(elsewhere[0].remedy == "outbox service install --config '/srv/my camera.toml'")
     }
 
     @Test func `a service that is not enabled is a warning with the command to type`() {
@@ -68,29 +71,33 @@ struct ServiceFactsTests {
         ])
     func `a unit belongs to a configuration by its command line`(command: String, isOurs: Bool) {
         let unit = UnitCommand("[Service]\nType=notify\nExecStart=\(command)\nRestart=always\n")
-        #expect(unit.runs(configuration: "/home/pi/camera.toml", home: "/home/pi") == isOurs)
+        #expect(unit.runs(configuration: "/home/pi/camera.toml", usual: nil, home: "/home/pi") == isOurs)
     }
 
     @Test func `names that a unit has to quote are read`() {
         let unit = UnitCommand(#"ExecStart=/usr/bin/outbox run --config "/my \"$$\" box/100%%.toml""#)
-        #expect(unit.runs(configuration: #"/my "$" box/100%.toml"#, home: "/home/pi"))
+        #expect(unit.runs(configuration: #"/my "$" box/100%.toml"#, usual: nil, home: "/home/pi"))
     }
 
     @Test func `a command may go on on the next line`() {
         let unit = UnitCommand("ExecStart=/usr/bin/outbox run \\\n  --config /c.toml\n")
-        #expect(unit.runs(configuration: "/c.toml", home: "/home/pi"))
+        #expect(unit.runs(configuration: "/c.toml", usual: nil, home: "/home/pi"))
     }
 
     @Test func `a unit without a configuration finds the usual one`() {
         let unit = UnitCommand("ExecStart=/usr/bin/outbox run\n")
-        #expect(unit.runs(configuration: "/home/pi/.config/outbox/agent.toml", home: "/home/pi"))
-        #expect(unit.runs(configuration: nil, home: "/home/pi"))
+        let own = "/home/pi/.config/outbox/agent.toml"
+        #expect(unit.runs(configuration: own, usual: own, home: "/home/pi"))
+        #expect(unit.runs(configuration: nil, usual: nil, home: "/home/pi"))
+        // It would run the agent with another file.
+        #expect(!unit.runs(configuration: "/etc/outbox/agent.toml", usual: own, home: "/home/pi"))
+        #expect(!unit.runs(configuration: nil, usual: own, home: "/home/pi"))
     }
 
     @Test func `the unit of a process is told by its control group`() {
         let group = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/camera.service\n"
-        #expect(ServiceFacts.unit(inCgroup: group) == "camera")
-        #expect(ServiceFacts.unit(inCgroup: "0::/user.slice/session-2.scope\n") == nil)
+        #expect(AgentProcess.unit(inCgroup: group) == "camera")
+        #expect(AgentProcess.unit(inCgroup: "0::/user.slice/session-2.scope\n") == nil)
     }
 
     @Test func `units are found where systemd keeps them, enabled or not`() throws {

@@ -224,14 +224,21 @@ struct PictureWorkerTests {
     }
 
     @Test func `the program is beside the running one, in libexec, or where the environment says`() {
-        func find(_ environment: [String: String], having programs: Set<String>) -> String {
-            PictureWorker.find(environment: environment, beside: "/opt/bin/outbox", isProgram: programs.contains)
+        func find(
+            _ environment: [String: String], having programs: Set<String>, files: Set<String> = [],
+            beside running: String = "/opt/bin/outbox"
+        ) -> String {
+            PictureWorker.find(
+                environment: environment, beside: running, isProgram: programs.contains, exists: files.contains)
         }
         let beside = "/opt/bin/outbox-media"
-        let inLibexec = "/opt/bin/../libexec/outbox/outbox-media"
+        let inLibexec = "/opt/libexec/outbox/outbox-media"
         #expect(find([:], having: [beside, inLibexec]) == beside)
         #expect(find([:], having: [inLibexec]) == inLibexec)
-        #expect(find([:], having: []) == beside)
+        #expect(find([:], having: []) == inLibexec, "where packages put it")
+        #expect(find([:], having: [], files: [beside]) == beside, "not executable")
+        #expect(find([:], having: [], files: [inLibexec]) == inLibexec, "not executable")
+        #expect(find([:], having: [], beside: "/src/.build/debug/outbox") == "/src/.build/debug/outbox-media")
         #expect(find(["OUTBOX_MEDIA": "/my/media"], having: [beside]) == "/my/media")
     }
 }

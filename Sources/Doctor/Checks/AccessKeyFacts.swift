@@ -8,7 +8,7 @@ struct AccessKeyFacts: Equatable, Sendable {
     var areTemporary = false
 
     var findings: [Finding] {
-        if let problem { return [Finding(.token, .stop, problem, remedy: "see docs/configuration.md, table [remote]")] }
+        if let problem { return [Finding(.token, .stop, problem, remedy: "see `man agent.toml`, table [remote]")] }
         let kind = areTemporary ? "temporary access keys" : "access keys"
         return [Finding(.token, .ok, "\(kind) from \(source)")]
     }

@@ -13,7 +13,7 @@ struct DashboardFacts: Equatable, Sendable {
     var findings: [Finding] {
         let problem: String
         switch answer {
-        case .healthy: return [Finding(.dashboard, .ok, "\(address) answers; `outbox status` shows its secret URL")]
+        case .healthy: return [Finding(.dashboard, .ok, "\(address) answers; `outbox dashboard` prints its secret URL")]
         case .status(401), .status(403): problem = "refuses the secret in <state>/dashboard-url"
         case .status(let status): problem = "answers with \(status)"
         case .failed(let reason): problem = "gives no answer: \(reason)"

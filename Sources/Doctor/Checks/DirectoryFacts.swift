@@ -36,8 +36,16 @@ struct DirectoryFacts: Equatable, Sendable {
 
 extension DirectoryFacts {
     /// Findings for the watched directory.
-    var outboxFindings: [Finding] {
+    ///
+    /// - Parameter isKnown: Whether an agent has worked with it before.
+    func outboxFindings(isKnown: Bool = false) -> [Finding] {
         switch state {
+        case .missing where isKnown:
+            return [
+                Finding(
+                    .outbox, .stop, "\(path) is gone: it was moved, removed or unmounted",
+                    remedy: "bring it back, or set `outbox` to its new place")
+            ]
         case .missing(nil, let system):
             let note = Finding(.outbox, .note, "\(path) does not exist; the agent creates it when it starts")
             return [note] + (system.map(outboxFileSystem) ?? [])

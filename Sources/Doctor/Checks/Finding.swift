@@ -70,6 +70,7 @@ package enum Check: String, Sendable, Encodable, CaseIterable {
     case clock
     case mediaTools = "media_tools"
     case agent
+    case files
     case dashboard
     case service
     case linger

@@ -33,7 +33,8 @@ struct FragmentHeaderFacts: Equatable, Sendable {
     var needsComparison: Bool { verdict == .isOpen }
 
     var findings: [Finding] {
-        let remedy = "in nginx set `underscores_in_headers on;` for this server (docs/protocol.md), then reload it"
+        let remedy =
+            "in nginx set `underscores_in_headers on;` for this server (/usr/share/doc/outbox/protocol.md), then reload it"
         switch verdict {
         case .arrives:
             return [Finding(.fragmentHeader, .ok, "the header file_block of fragments reaches the server")]

@@ -95,8 +95,9 @@ struct MediaToolsFacts: Equatable, Sendable {
                 "the picture worker was built without libvips",
                 "`sudo apt-get install --no-install-recommends libvips-dev`, and build again")
         case .broken(let path, let reason):
-            warning(
-                "the picture worker \(path) does not work (\(reason))", "run `\(path) --version`, and install it again")
+            Finding(
+                .mediaTools, .stop, "the picture worker \(path) does not work (\(reason)): \(loss)",
+                remedy: "run `\(path) --version`, and install it again")
         }
     }
 

@@ -1,3 +1,5 @@
+import Console
+
 /// The services that start the agent automatically.
 struct ServiceFacts: Equatable, Sendable {
     enum Scope: Equatable, Sendable {
@@ -24,6 +26,8 @@ struct ServiceFacts: Equatable, Sendable {
     /// Whether the user's services run without a login; nil if the user's name is unknown.
     var isLingering: Bool?
     var userName: String
+    /// The configuration's file, if it must be named; nil for one in a usual place.
+    var configuration: String?
 
     var findings: [Finding] {
         guard hasSystemd else {
@@ -37,7 +41,7 @@ struct ServiceFacts: Equatable, Sendable {
             return [
                 Finding(
                     .service, .note, "no service for this configuration; the agent does not start by itself",
-                    remedy: "outbox service install")
+                    remedy: "outbox service install" + (configuration.map { " --config " + ShellWord.text($0) } ?? ""))
             ]
         }
         return units.map(service) + (units.contains { $0.scope == .user } ? linger : [])

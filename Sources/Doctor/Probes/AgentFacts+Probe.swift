@@ -1,7 +1,8 @@
 import AgentConfiguration
 import AgentSupport
 import ControlAPI
-import LinuxSystem
+import Reports
+import UploadCore
 
 extension AgentFacts {
     /// Asks the agent for its health, and the kernel for the holder of its lock.
@@ -18,22 +19,19 @@ extension AgentFacts {
                 return .failed("\(error)")
             }
         }
-        let lock = state + "/lock"
-        let holder = await TimeLimit.run("doctor-lock", .seconds(10)) { lockHolder(of: lock) }
-        return AgentFacts(socket: socket, answer: answer ?? .late, lockHolder: holder ?? nil)
+        let holder = await TimeLimit.run("doctor-lock", .seconds(10)) { AgentProcess.holder(ofState: state) }
+        var facts = AgentFacts(socket: socket, answer: answer ?? .late, lockHolder: holder ?? nil)
+        if case .healthy(let health) = facts.answer, health.files?[FileState.failed.rawValue] ?? 0 > 0 {
+            let client = ControlClient(socket: socket, stateDirectory: state)
+            let query = ListQuery<FileState>(states: [.failed], atMost: mostFailed)
+            let list = await TimeLimit.wait(.seconds(10)) { try? await client.entries(query) as EntryList<FileEntry> }
+            if let list = list ?? nil {
+                facts.failed = (list.entries, list.counts?[FileState.failed.rawValue] ?? list.entries.count)
+            }
+        }
+        return facts
     }
 
-    /// Finds the holder of the flock(2) in /proc/locks (man 5 proc_locks). Trying the lock instead could turn away an
-    /// agent that starts at this moment.
-    private static func lockHolder(of path: String) -> Int32? {
-        guard let status = try? FileStatus(path: path), status.kind == .regular, let text = ProcFile.text(path),
-            let pid = Int32(text.prefix { $0.isNumber }), let locks = ProcFile.text("/proc/locks")
-        else { return nil }
-        let isHeld = locks.split(separator: "\n").contains { line in
-            let fields = line.split(separator: " ")
-            return fields.contains("FLOCK") && fields.contains("\(pid)")
-                && fields.contains { $0.hasSuffix(":\(status.inode)") }
-        }
-        return isHeld ? pid : nil
-    }
+    /// Maximum number of failed files to read: enough to find one that can't be read.
+    private static let mostFailed = 500
 }

@@ -1,6 +1,7 @@
 import AgentSupport
 import CLinux
 import ControlAPI
+import Glibc
 import LinuxSystem
 import Logging
 import MediaTools
@@ -69,6 +70,7 @@ extension MediaToolsFacts {
 
     private static func worker(at path: String, _ environment: [String: String], _ limit: Duration) async -> Worker {
         guard ProcFile.exists(path) else { return .missing(path: path) }
+        guard access(path, X_OK) == 0 else { return .broken(path: path, reason: "it can't be executed") }
         let version = await TimeLimit.run("doctor-worker", limit) {
             ChildCommandRunner(environment: environment).run([path, "--version"])
         }

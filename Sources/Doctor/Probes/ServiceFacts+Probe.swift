@@ -11,9 +11,14 @@ extension ServiceFacts {
         /// The directories of packages among these.
         var packages = ["/usr/lib/systemd/user", "/lib/systemd/system"]
 
+        /// The usual places of a configuration, the first one that exists counts.
+        var usual: [String] { [configurations + "/outbox/agent.toml", "/etc/outbox/agent.toml"] }
+        private var configurations: String
+
         init(home: String, environment: [String: String]) {
             self.home = home
             let own = environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home + "/.config"
+            configurations = own
             user = [
                 own + "/systemd/user", "/etc/systemd/user", home + "/.local/share/systemd/user",
                 "/usr/lib/systemd/user",
@@ -31,16 +36,18 @@ extension ServiceFacts {
         hasSystemd = ProcFile.exists("/run/systemd/system")
         let userName = getpwuid(geteuid()).flatMap { $0.pointee.pw_name }.map { String(cString: $0) } ?? ""
         self.userName = userName
+        let usual = places.usual.first(where: ProcFile.exists)
+        configuration = file == usual ? nil : file
         let found = [(Scope.user, places.user), (.system, places.system)].flatMap { scope, directories in
             Self.units(in: directories, scope: scope, user: userName) {
-                $0.runs(configuration: file, home: places.home)
+                $0.runs(configuration: file, usual: usual, home: places.home)
             }
         }
         // A package brings its units to every machine, also where another unit starts the agent.
         let hasEnabled = found.contains { $0.unit.isEnabled }
         units = found.filter { $0.unit.isEnabled || !hasEnabled || !places.packages.contains($0.directory) }.map(\.unit)
         isRunning = agent != nil
-        runningUnit = agent.flatMap { ProcFile.text("/proc/\($0)/cgroup") }.flatMap(Self.unit(inCgroup:))
+        runningUnit = agent.flatMap { ProcFile.text("/proc/\($0)/cgroup") }.flatMap(AgentProcess.unit(inCgroup:))
         isLingering = userName.isEmpty ? nil : ProcFile.exists("/var/lib/systemd/linger/\(userName)")
     }
 
@@ -69,12 +76,6 @@ extension ServiceFacts {
         }
         return units
     }
-
-    /// The unit of a process, from the last part of its control group: `0::/user.slice/…/outbox.service`.
-    static func unit(inCgroup text: String) -> String? {
-        guard let line = text.split(separator: "\n").first(where: { $0.hasSuffix(".service") }) else { return nil }
-        return line.split(separator: "/").last.map { String($0.dropLast(".service".count)) }
-    }
 }
 
 /// The command of a systemd unit file.
@@ -91,15 +92,12 @@ struct UnitCommand {
     }
 
     /// Whether the unit runs the agent with this configuration; nil: without one.
-    func runs(configuration: String?, home: String) -> Bool {
+    ///
+    /// - Parameter usual: The configuration that the agent finds without `--config`. A service has no working directory
+    ///   to search.
+    func runs(configuration: String?, usual: String?, home: String) -> Bool {
         guard let program = command.first, program.hasSuffix("outbox"), command.contains("run") else { return false }
-        guard let named = namedConfiguration(home: home) else {
-            // Without --config, the unit finds a configuration itself: only in these two places, not in a working
-            // directory.
-            return configuration == nil || configuration == home + "/.config/outbox/agent.toml"
-                || configuration == "/etc/outbox/agent.toml"
-        }
-        return named == configuration
+        return (namedConfiguration(home: home) ?? usual) == configuration
     }
 
     private func namedConfiguration(home: String) -> String? {

@@ -87,6 +87,35 @@ struct DoctorTests {
         #expect(after.level("agent") == "note", "\(after)")
     }
 
+    @Test("believes a running agent that has a credential of its service, and says what stops uploads all the same")
+    func credentialOfTheService() async throws {
+        let server = try FaultServer(token: "sesame")
+        let patient = try Patient(server.url)
+        let agent = patient.agent
+        let usual = agent.environment
+        // As LoadCredential= does, for the agent alone.
+        try Files.write(Array("sesame\n".utf8), to: agent.directory.path("outbox.token"))
+        agent.environment["CREDENTIALS_DIRECTORY"] = agent.directory.path
+        try await agent.start()
+        agent.environment = usual
+        try agent.drop("beach.jpg", .jpeg, size: 3000)
+        try await agent.reached("beach.jpg", .done)
+        let visit = try await patient.visit()
+        #expect(visit.code == 0 && visit.level("credentials") == "note", "\(visit)")
+
+        _ = try await agent.command("pause", "--all")
+        let paused = try await agent.command("doctor")
+        #expect(paused.code == 1 && paused.standardOutput.contains("1 problem stops uploads"), "\(paused)")
+        _ = try await agent.command("resume", "--all")
+        try await agent.stop()
+        let stopped = try await agent.command("doctor")
+        #expect(stopped.standardOutput.contains("none") && !stopped.standardOutput.contains("nothing stops uploads"))
+
+        try FileManager.default.removeItem(atPath: agent.outbox)
+        let gone = try await patient.visit(within: [], script: "")
+        #expect(gone.code == 1 && gone.level("outbox") == "stop" && gone.message("outbox").contains("gone"), "\(gone)")
+    }
+
     @Test("exits with 78 if the configuration is invalid")
     func configuration() async throws {
         let patient = try Patient("http://127.0.0.1:1")

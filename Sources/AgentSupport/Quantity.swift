@@ -17,6 +17,9 @@ package enum Quantity {
         return "\(bytes) B"
     }
 
+    /// A number with its noun: `1 file`, `3 files`.
+    package static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+
     /// Bytes per second: `12.3 MB/s`.
     package static func speed(_ bytesPerSecond: UInt64) -> String {
         size(bytesPerSecond) + "/s"

@@ -65,7 +65,7 @@ package struct ActionReport: Encodable, Equatable, Sendable {
         let done = action.pastParticiple
         let posts = sources?.lines(done, look) { post in
             guard action == .submit else { return "" }
-            return ": \(SourceEntry.count(post.files.count, "file")), \(Quantity.size(post.size))"
+            return ": \(Quantity.count(post.files.count, "file")), \(Quantity.size(post.size))"
         }
         guard files.isEmpty else { return (posts ?? []) + files.lines(done, look, longest: Self.longestList) }
         return posts ?? [action.nothingToDo]

@@ -77,7 +77,7 @@ package struct FilesSummary: Equatable, Sendable {
         let files = Self.listed(counts)
         var text = files.isEmpty ? "no files yet" : files
         if !sources.isEmpty {
-            let number = SourceEntry.count(sources.values.reduce(0, +), "post")
+            let number = Quantity.count(sources.values.reduce(0, +), "post")
             text = "\(number): \(Self.listed(sources))" + (files.isEmpty ? "" : "; files: " + files)
         }
         if deferred > 0 { text += ", and new files in \(deferred) director\(deferred == 1 ? "y" : "ies")" }

@@ -21,7 +21,7 @@ extension SourceEntry {
     /// from the directory's name.
     func remark(_ look: ConsoleLook) -> String {
         var parts = [filesDone]
-        if !pending_changes.isEmpty { parts.append(Self.count(pending_changes.count, "pending change")) }
+        if !pending_changes.isEmpty { parts.append(Quantity.count(pending_changes.count, "pending change")) }
         if !skipped.isEmpty { parts.append("\(skipped.count) skipped") }
         if title != path.split(separator: "/").last.map(String.init) { parts.append(quotedTitle(look)) }
         return parts.joined(separator: ", ")
@@ -38,13 +38,11 @@ extension SourceEntry {
     /// `2 of 3 files`
     var filesDone: String {
         isDraft || files.isEmpty
-            ? Self.count(files.count, "file")
-            : "\(files.count { $0.state == "done" }) of \(Self.count(files.count, "file"))"
+            ? Quantity.count(files.count, "file")
+            : "\(files.count { $0.state == "done" }) of \(Quantity.count(files.count, "file"))"
     }
 
     func quotedTitle(_ look: ConsoleLook) -> String {
         look.hasUnicode ? "“\(DisplayText.escaped(title))”" : "\"\(DisplayText.escaped(title))\""
     }
-
-    static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
 }

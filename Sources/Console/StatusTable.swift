@@ -29,24 +29,29 @@ package struct StatusTable: Sendable {
 
     /// Creates a table of the selected entries.
     ///
-    /// - Parameter now: Milliseconds since 1970, to compute when the next attempt is due; nil for the current time.
-    package init(_ items: [StatusSelection.Item], look: ConsoleLook, now: Int64? = nil) {
+    /// - Parameters:
+    ///   - isDetailed: Whether to show the URL of each file, and each error: of files that the user named.
+    ///   - now: Milliseconds since 1970, to compute when the next attempt is due; nil for the current time.
+    package init(_ items: [StatusSelection.Item], look: ConsoleLook, isDetailed: Bool = false, now: Int64? = nil) {
         self.look = look
         let now = now ?? wallTimeMilliseconds()
+        let row = { (file: FileEntry, indentation: String) in
+            var row = Row(
+                colour: file.colour, cells: Self.cells(file, now), path: indentation + file.shownPath,
+                error: file.error.map { DisplayText.escaped($0.code) } ?? "")
+            if isDetailed || file.attention != nil {
+                row.reason = file.error.map { DisplayText.escaped($0.message) } ?? ""
+            }
+            if isDetailed, file.isDone, let url = file.page { row.details = [DisplayText.escaped(url)] }
+            return row
+        }
         rows = items.flatMap { item in
             switch item {
-            case .file(let file): [Self.row(file, now)]
+            case .file(let file): [row(file, "")]
             case .source(let source, let files):
-                [Self.row(source, look, now)] + files.map { Self.row($0, now, indentation: "  ") }
+                [Self.row(source, look, now)] + files.map { row($0, "  ") }
             }
         }
-    }
-
-    private static func row(_ file: FileEntry, _ now: Int64, indentation: String = "") -> Row {
-        Row(
-            colour: file.colour, cells: cells(file, now), path: indentation + file.shownPath,
-            error: file.error.map { DisplayText.escaped($0.code) } ?? "",
-            reason: file.attention.flatMap { _ in file.error.map { DisplayText.escaped($0.message) } } ?? "")
     }
 
     private static func row(_ source: SourceEntry, _ look: ConsoleLook, _ now: Int64) -> Row {

@@ -2,7 +2,7 @@ import AgentSupport
 package import Reports
 
 extension SubjectEntry {
-    /// The outcome: `done beach.jpg 4.8 MB`, for a post `done sea 4.8 MB https://…`, or `failed beach.jpg: why`.
+    /// The outcome: `done beach.jpg 4.8 MB https://…`, without a URL if the server gave none, or `failed beach.jpg: why`.
     package func outcomeLine(_ look: ConsoleLook) -> String {
         guard isDone else { return stateLine(look) }
         let size = knownSize.map { " " + Quantity.size($0) } ?? ""

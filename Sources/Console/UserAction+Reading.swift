@@ -42,7 +42,7 @@ extension UserAction {
     var nothingToDo: String {
         switch self {
         case .first: "nothing to move to the front"
-        case .retry: "no file failed or waits"
+        case .retry: "nothing to retry: no file has failed or is waiting"
         case .submit, .pause, .resume, .cancel: "nothing to \(rawValue)"
         }
     }
@@ -51,7 +51,7 @@ extension UserAction {
     package var standing: String? {
         switch self {
         case .pause: "everything is paused, new files included, until `outbox resume --all`"
-        case .resume: "nothing is paused any more"
+        case .resume: "uploads continue; drafts wait for `outbox submit`"
         case .submit, .cancel, .retry, .first: nil
         }
     }

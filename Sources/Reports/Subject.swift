@@ -120,7 +120,7 @@ package protocol SubjectEntry: Codable, Equatable, Sendable {
     var bytes_in_flight: UInt64? { get }
     /// The path under which a file was dropped, if `intake.after_upload` moved it.
     var moved_from: String? { get }
-    /// URL of a post's page.
+    /// URL of the content, or of a post's page.
     var page: String? { get }
 }
 
@@ -139,7 +139,7 @@ extension FileEntry: SubjectEntry {
     package static var shownNoun: String { "file" }
 
     package var knownSize: UInt64? { size }
-    package var page: String? { nil }
+    package var page: String? { remote.url }
 }
 
 extension SourceEntry: SubjectEntry {

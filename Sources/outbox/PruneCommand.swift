@@ -1,4 +1,5 @@
 import Agent
+import AgentSupport
 import ArgumentParser
 import ControlAPI
 import Reports
@@ -31,6 +32,7 @@ struct PruneCommand: AsyncParsableCommand {
             report = try OfflineFiles.prune(configuration: link.configuration)
         }
         if json { return try Output.standard.write(json: report) }
-        try Output.standard.write(lines: ["removed \(report.sidecars) sidecars and \(report.entries) entries"])
+        let (sidecars, files) = (Quantity.count(report.sidecars, "sidecar"), Quantity.count(report.entries, "file"))
+        try Output.standard.write(lines: ["removed \(sidecars), forgot \(files)"])
     }
 }

@@ -39,14 +39,19 @@ struct WaitCommand: AsyncParsableCommand {
         completion: .file())
     var names: [String] = []
 
-    @Flag(help: "Without names: also count files that were rejected earlier.")
+    @Flag(
+        name: [.customLong("all-time"), .customLong("include-rejected")],
+        help: "Without names: also count files that were rejected earlier.")
     var allTime = false
 
     @Option(help: "How long to wait at most: 500ms, 60s, 10m, 2h.", transform: TimeSpan.read)
     var timeout: TimeSpan?
 
     @Flag(
-        help: "Print {\"done\": […], \"failed\": […], \"pending\": […]} at the end, with paths relative to the outbox.")
+        help: """
+            Print {\"done\": […], \"failed\": […], \"pending\": […], \"files\": [{\"path\", \"state\", \"url\", \"error\"}]} at the \
+            end, with paths relative to the outbox.
+            """)
     var json = false
 
     func run() async throws {

@@ -51,7 +51,7 @@ struct ActionReportTests {
 
     @Test("The report says if there was nothing to do")
     func nothing() {
-        #expect(ActionReport(.retry).lines(.plain) == ["no file failed or waits"])
+        #expect(ActionReport(.retry).lines(.plain) == ["nothing to retry: no file has failed or is waiting"])
     }
 
     @Test("Many files are counted, not listed")

@@ -7,13 +7,14 @@ import Reports
 func entry(
     _ path: String, _ state: String, size: Int? = 1000, progress: Double = 0, key: String? = nil, speed: Int? = nil,
     eta: Int? = nil, error: String? = nil, finishedAt: String? = nil, pathBytes: [UInt8]? = nil,
-    movedFrom: String? = nil, inFlight: Int? = nil, nextAttemptAt: String? = nil
+    movedFrom: String? = nil, inFlight: Int? = nil, nextAttemptAt: String? = nil, url: String? = nil
 ) throws -> FileEntry {
     var members: [String: Any] = [
         "id": "id of \(path)", "path": path, "state": state, "progress": progress,
         "remote": ["protocol": "filesection"], "deduplicated": false, "attempts": 1,
         "accepted_at": "2026-11-21T09:30:00.123Z",
     ]
+    if let url { members["remote"] = ["protocol": "filesection", "url": url] }
     members["size"] = size
     members["key"] = key
     members["speed"] = speed

@@ -22,6 +22,19 @@ struct StatusTests {
         #expect(StatusTable([.file(files[2])], look: .plain).lines() == ["done  100%  1.0 kB  c.jpg"])
     }
 
+    @Test("a file that the user named shows its URL and its error")
+    func named() throws {
+        let done = try entry("a.jpg", "done", progress: 1, url: "https://example.org/a")
+        let gone = try entry("b.jpg", "cancelled", error: "file_missing")
+        #expect(
+            StatusTable([.file(done), .file(gone)], look: .plain, isDetailed: true).lines() == [
+                "done       100%  1.0 kB  a.jpg", "                           https://example.org/a",
+                "cancelled    0%  1.0 kB  b.jpg  file_missing", "                           because of file_missing",
+            ])
+        #expect(StatusTable([.file(done)], look: .plain).lines() == ["done  100%  1.0 kB  a.jpg"])
+        #expect(done.outcomeLine(.plain) == "done a.jpg 1.0 kB https://example.org/a")
+    }
+
     @Test("a file being hashed shows its progress, and never 100 %")
     func hashed() throws {
         func file(_ bytes: UInt64) throws -> FileEntry {

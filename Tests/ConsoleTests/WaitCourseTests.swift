@@ -1,3 +1,4 @@
+import Foundation
 import Reports
 import Testing
 import UploadCore
@@ -61,6 +62,23 @@ struct WaitCourseTests {
         #expect(look(&course, [], at: 400, exists: false).isOver)
         #expect(!course.allDone)
         #expect(WaitReport(course, isOver: true).failed == ["a"])
+    }
+
+    @Test("the report in JSON has the URL and the error of each file")
+    func addresses() throws {
+        var course = WaitCourse(for: [.file(try path("a")), .file(try path("b")), .file(try path("c"))])
+        let entries = [
+            try entry("a", "done", url: "https://example.org/a"), try entry("b", "failed", error: "unreadable"),
+        ]
+        _ = look(&course, entries, at: 0)
+        let data = try JSONEncoder().encode(WaitReport(course, isOver: false))
+        let object = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+        let files = try #require(object?["files"] as? [[String: Any]])
+        #expect(files.map { $0["path"] as? String } == ["a", "b", "c"])
+        #expect(files.map { $0["state"] as? String } == ["done", "failed", nil])
+        #expect(files.map { $0["url"] as? String } == ["https://example.org/a", nil, nil])
+        #expect((files[1]["error"] as? [String: Any])?["code"] as? String == "unreadable")
+        #expect(files.allSatisfy { $0.count == 4 }, "missing values are null")
     }
 
     @Test("a wait for everything ends after a full scan and a moment without change")

@@ -7,7 +7,10 @@ extension RunningAgent {
         // A killed agent leaves the URL of its dashboard.
         DashboardURLFile(state: configuration.state).remove()
         return DashboardAddress(configuration.control.dashboard).map { address in
-            Dashboard(address: address, state: configuration.state) { [uploader] message in
+            Dashboard(
+                address: address, state: configuration.state,
+                metricsTokenFile: configuration.control.metricsTokenFile
+            ) { [uploader] message in
                 uploader.run { $0.status.problems[.dashboard] = message }
             }
         }

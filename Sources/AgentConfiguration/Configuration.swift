@@ -245,6 +245,8 @@ extension Configuration {
         var socket: String?
         /// `ADDRESS:PORT` on a loopback address; `""` disables the page.
         package var dashboard = "127.0.0.1:8788"
+        /// The file with a token for `/metrics`; nil for none.
+        package var metricsTokenFile: String?
     }
 
     /// Log settings.

@@ -236,7 +236,12 @@ extension ConfigurationKey {
         ),
         ConfigurationKey(
             "control.dashboard", \.control.dashboard, .loopbackAddress,
-            "address of the dashboard; a busy port causes a warning, port 0 takes a free one"),
+            "address of the dashboard; a busy port causes a warning, but the default gives way to the next free one; port 0 takes a free one"
+        ),
+        ConfigurationKey(
+            "control.metrics_token_file", \.control.metricsTokenFile, .noneOr(.path, none: ""),
+            "file whose first line is a token for `/metrics` on the dashboard's address; the token stays the same over restarts"
+        ),
     ]
 
     private static let log = [

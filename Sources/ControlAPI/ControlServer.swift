@@ -113,35 +113,48 @@ package struct ControlServer: Service {
         }
     }
 
-    /// Serves the dashboard, if its port is free. The agent works without it as well.
+    /// Serves the dashboard on the first port that is free. The agent works without it as well.
     private func serve(_ dashboard: Dashboard) async {
-        let keys = DashboardKeys()
-        let host = dashboard.address.host
+        let ports = dashboard.address.ports
+        for (index, port) in ports.enumerated() {
+            let isLast = index == ports.count - 1
+            let twin = LoopbackTwin(of: dashboard.address, port: port)
+            if twin.isForeign, !isLast { continue }
+            do {
+                try await serve(dashboard, beside: twin)
+                break
+            } catch {
+                if Dashboard.isBusy(error), !isLast { continue }
+                dashboard.reportTrouble(error, logger)
+            }
+        }
+        await dashboard.withdraw()
+    }
+
+    private func serve(_ dashboard: Dashboard, beside twin: LoopbackTwin) async throws {
+        let (host, keys) = (dashboard.address.host, DashboardKeys())
         let seats = DashboardSeats(limit: Dashboard.mostConnections)
-        let router = router(behind: DashboardGuard(host: host, keys: keys, seats: seats)) { router in
+        let access = { @Sendable (port: Int) in
+            DashboardAccess(host: host, port: port, keys: keys, servesLocalhost: !twin.isForeign)
+        }
+        let guardian = DashboardGuard(access: access, metricsTokenFile: dashboard.metricsTokenFile, seats: seats)
+        let router = router(behind: guardian) { router in
             PageRoutes().add(to: router)
             DocumentRoutes().add(to: router)
         }
-        do {
-            let server = try server(
-                router,
-                configuration: .init(
-                    address: .hostname(dashboard.address.bindAddress, port: dashboard.address.port), backlog: 64),
-                connections: .init(
-                    additionalChannelHandlers: [RequestTurns(), ClientPresence(), DashboardConnection(seats)],
-                    idleTimeout: DashboardConnection.idleTimeout,
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
-            ) { [logger] channel in
-                let port = channel.localAddress?.port ?? dashboard.address.port
-                let url = DashboardAccess(host: host, port: port, keys: keys).url
-                await dashboard.publish(url, logger)
-            }
-            try await server.run()
-        } catch {
-            dashboard.reportTrouble(error, logger)
+        let server = try server(
+            router,
+            configuration: .init(address: .hostname(dashboard.address.bindAddress, port: twin.port), backlog: 64),
+            connections: .init(
+                additionalChannelHandlers: [RequestTurns(), ClientPresence(), DashboardConnection(seats)],
+                idleTimeout: DashboardConnection.idleTimeout,
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 << 10, maxHeaderListSize: 32 << 10, maxHeaderFieldCount: 100))
+        ) { [logger] channel in
+            await dashboard.publish(access(channel.localAddress?.port ?? twin.port), logger)
         }
-        await dashboard.withdraw()
+        try await server.run()
+        withExtendedLifetime(twin) {}
     }
 
     /// Returns a router with the routes that socket and dashboard share, and others.

@@ -22,7 +22,7 @@ package enum BearerToken {
 
     /// Returns the token on the first line of a file or an environment variable, without surrounding white space;
     /// `nil` if that line is not a token.
-    static func firstLine(of text: String) -> String? { try? parse(String(text.prefix { !$0.isNewline })) }
+    package static func firstLine(of text: String) -> String? { try? parse(String(text.prefix { !$0.isNewline })) }
 }
 
 extension StringProtocol {

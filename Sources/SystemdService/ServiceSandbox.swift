@@ -39,7 +39,7 @@ struct ServiceSandbox: Sendable {
         let read =
             files
             + [remote.tokenFile, remote.caFile, remote.accessKeyFile, remote.secretKeyFile].compactMap(\.self)
-            + [configuration.avatarCache.placeholder].compactMap(\.self)
+            + [configuration.avatarCache.placeholder, configuration.control.metricsTokenFile].compactMap(\.self)
         let all = directories + read
         hidesHomes = !all.contains { path in Self.homes.contains { PathResolver.lies(path, in: $0) } }
         hasPrivateTemporary = !all.contains { path in Self.temporary.contains { PathResolver.lies(path, in: $0) } }

@@ -19,8 +19,8 @@ struct AgentLink {
         place = OutboxPlace(outbox: configuration.outbox, currentDirectory: surroundings.currentDirectory)
     }
 
-    /// The secret URL of the running agent's dashboard; nil if none listens.
-    var dashboardURL: String? { DashboardURLFile(state: configuration.state).read() }
+    /// The file with the secret URL of the running agent's dashboard.
+    var dashboard: DashboardURLFile { DashboardURLFile(state: configuration.state) }
 
     /// The error for a word that names no file, with advice.
     func noSuchFile(_ name: String) -> CommandFailure {

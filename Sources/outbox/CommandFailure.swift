@@ -26,6 +26,8 @@ enum CommandFailure: Error {
     case session(SessionError)
     /// The picture is unavailable, or the mirror is unusable.
     case avatar(AvatarTrouble)
+    /// The agent serves no dashboard, or no program can show it.
+    case unavailable(String)
     /// A temporary failure; a retry may succeed.
     case tryAgain(String)
     /// Another system error.
@@ -55,7 +57,7 @@ enum CommandFailure: Error {
         case .answerIsNo: 1
         case .noSuchFile: EX_NOINPUT
         case .control(.refused(let code, _)) where code == "input_output": EX_IOERR
-        case .control(.notRunning), .control(.failed), .control(.refused): EX_UNAVAILABLE
+        case .control(.notRunning), .control(.failed), .control(.refused), .unavailable: EX_UNAVAILABLE
         case .control(.notAllowed), .control(.notTrusted): EX_NOPERM
         case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
         case .agent(.cannotCreate): EX_CANTCREAT
@@ -97,7 +99,7 @@ enum CommandFailure: Error {
         case .service(let error): ["\(error)"]
         case .session(let error): ["\(error)"]
         case .avatar(let trouble): [DisplayText.escaped("\(trouble)")]
-        case .tryAgain(let what): [what]
+        case .tryAgain(let what), .unavailable(let what): [what]
         case .system(let reason): [reason]
         }
     }

@@ -33,7 +33,9 @@ struct Outbox: AsyncParsableCommand {
         version: ProgramVersion.current,
         subcommands: [RunCommand.self],
         groupedSubcommands: [
-            CommandGroup(name: "Files", subcommands: [StatusCommand.self, WaitCommand.self, PruneCommand.self]),
+            CommandGroup(
+                name: "Files",
+                subcommands: [StatusCommand.self, DashboardCommand.self, WaitCommand.self, PruneCommand.self]),
             CommandGroup(name: "Posts", subcommands: [SubmitCommand.self]),
             CommandGroup(
                 name: "Uploads",

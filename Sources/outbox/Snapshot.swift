@@ -20,7 +20,7 @@ struct Snapshot {
     let sources: [SourceEntry]
     /// Number of all files by state; nil if `files` has them all.
     var counts: [String: Int]?
-    /// The secret URL of the dashboard; nil if no agent runs, or none listens.
+    /// The dashboard's URL without its secret; nil if no agent runs, or none listens.
     var dashboard: String?
 
     /// Asks the agent; reads the ledger if no agent runs.
@@ -57,7 +57,7 @@ struct Snapshot {
         return Snapshot(
             isRunning: true, problems: health.problems, deferred: deferred, saved: health.saved ?? 0,
             files: list.entries, sources: try await link.client.sources(), counts: list.counts,
-            dashboard: link.dashboardURL)
+            dashboard: link.dashboard.readAddress())
     }
 
     /// Returns the files and sources that words name, ordered by path. A source includes its files.
@@ -115,6 +115,6 @@ struct StatusReport: Encodable, Equatable {
     let deferred: Int
     /// Bytes that need not be sent, because files were made smaller, since the agent started.
     let saved: UInt64
-    /// The secret URL of the dashboard.
+    /// The dashboard's URL without its secret: people paste this output into reports.
     let dashboard: String?
 }

@@ -1,6 +1,7 @@
 import AgentSupport
 import ArgumentParser
 import Console
+import Glibc
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -8,8 +9,8 @@ struct StatusCommand: AsyncParsableCommand {
         abstract: "Show the state of files and posts.",
         discussion: """
             Prints a line for each file (state, progress, size, speed, remaining time or next attempt, path, error \
-            code), a summary, and the secret URL of the dashboard. The files of a post (a directory with a source.toml) stand below the post's own line. \
-            On a terminal only the last ten finished files are shown, and at most 100 files of each other state, unless you \
+            code) and a summary. For files that you name, it also prints URL and error. The files of a post (a \
+            directory with a source.toml) stand below the post's own line. On a terminal only the last ten finished files are shown, and at most 100 files of each other state, unless you \
             give --all.
 
             A PATH is looked for in the current directory, then in the outbox, and may be a directory. A KEY is the 32 \
@@ -51,9 +52,14 @@ struct StatusCommand: AsyncParsableCommand {
         }
         let look = Output.standard.look(link.surroundings.environment)
         let part = try await Snapshot.take(named: names, atMost: limit(look), link)
+        let others = part.isRunning ? [] : AgentProcess.all()
         if !part.isRunning {
             Output.error.attempt(
                 "outbox: the agent is not running, so this comes from its ledger; start it with `outbox run`")
+            let invoker = link.surroundings.environment["SUDO_UID"].flatMap { UInt32($0) }
+            for line in AgentProcess.advice(others, user: geteuid(), invoker: invoker) {
+                Output.error.attempt("outbox: " + line)
+            }
         }
         if json { return try Output.standard.write(json: part.report) }
 
@@ -61,7 +67,7 @@ struct StatusCommand: AsyncParsableCommand {
         let isShort = look.isLive && !all && names.isEmpty
         let selection = StatusSelection(
             part.files, sources: part.sources, ended: isShort ? 10 : nil, counts: part.counts)
-        var lines = StatusTable(selection.items, look: look).lines()
+        var lines = StatusTable(selection.items, look: look, isDetailed: !names.isEmpty).lines()
         if selection.activeLeftOut > 0 {
             lines.append("(\(selection.activeLeftOut) more not finished; --all shows them)")
         }
@@ -69,8 +75,10 @@ struct StatusCommand: AsyncParsableCommand {
         let summary = FilesSummary(
             part.files, sources: part.sources, counts: part.counts, deferred: names.isEmpty ? part.deferred : 0,
             saved: part.saved)
+        // "No files yet" would mislead if the user means an agent of somebody else.
+        if !others.isEmpty, part.files.isEmpty, part.sources.isEmpty { return try Output.standard.write(lines: lines) }
         lines.append(summary.line(look))
-        if names.isEmpty, let url = part.dashboard { lines.append("dashboard: \(url)") }
+        if names.isEmpty, part.dashboard != nil { lines.append("dashboard: run `outbox dashboard`") }
         try Output.standard.write(lines: lines)
     }
 

@@ -45,6 +45,27 @@ struct DashboardAccessTests {
         #expect(verdict == (isServed ? .serve : .refuse(.foreignHost)))
     }
 
+    @Test("localhost is refused if another program may listen at its other address")
+    func foreignLocalhost() {
+        let access = DashboardAccess(host: "127.0.0.1", port: 8788, keys: Self.keys, servesLocalhost: false)
+        #expect(access.judge(Self.visit { $0.host = "localhost:8788" }) == .refuse(.foreignHost))
+        #expect(access.judge(Visit(path: "/open/\(Self.keys.secret)", host: "localhost:8788")) == .refuse(.foreignHost))
+        #expect(access.judge(Self.visit()) == .serve)
+    }
+
+    @Test("The token for metrics opens nothing else")
+    func metricsToken() {
+        func judge(_ path: String, _ token: String, _ metricsToken: String?) -> Verdict {
+            let visit = Visit(path: path, host: Self.host, authorization: "Bearer \(token)")
+            return Self.access.judge(visit, metricsToken: metricsToken)
+        }
+        #expect(judge("/metrics", "m", "m") == .serve)
+        #expect(judge("/metrics", "n", "m") == .refuse(.noCookie))
+        #expect(judge("/metrics", "m", nil) == .refuse(.noCookie))
+        #expect(judge("/v1/health", "m", "m") == .refuse(.noCookie))
+        #expect(judge("/metrics", Self.keys.secret, nil) == .serve)
+    }
+
     @Test("A request without a host is refused, and so is the secret URL for another host")
     func foreignHost() {
         #expect(Self.access.judge(Self.visit { $0.host = nil }) == .refuse(.foreignHost))

@@ -35,33 +35,47 @@ struct DashboardAccess: Sendable {
     }
 
     /// Routes that take the secret as a bearer token, for programs that watch the agent.
-    private static let forPrograms: Set<String> = ["/metrics", "/v1/health"]
+    private static let forPrograms: Set<String> = [metrics, "/v1/health"]
+    private static let metrics = "/metrics"
     /// The beginning of the secret URL's path.
     private static let door = "/open/"
 
     private let hosts: Set<String>
     private let keys: DashboardKeys
     private let cookieName: String
+    /// The URL of the page, without the secret.
+    let base: String
+    /// Whether requests for `localhost` are served.
+    let servesLocalhost: Bool
     /// The secret URL.
-    let url: String
+    var url: String { base + Self.door + keys.secret }
 
     /// - Parameters:
     ///   - host: the listening address, in brackets if it is IPv6.
     ///   - port: the listening port.
-    init(host: String, port: Int, keys: DashboardKeys) {
+    ///   - servesLocalhost: false if another program may be what `localhost` leads to.
+    init(host: String, port: Int, keys: DashboardKeys, servesLocalhost: Bool = true) {
         self.keys = keys
-        let names = [host, "localhost"]
+        self.servesLocalhost = servesLocalhost
+        let names = servesLocalhost ? [host, "localhost"] : [host]
         hosts = Set(names.map { "\($0):\(port)" } + (port == 80 ? names : []))
         // Browsers send a cookie to every port of its host.
         cookieName = "outbox-\(port)"
-        url = "http://\(host):\(port)\(Self.door)\(keys.secret)"
+        base = "http://\(host):\(port)"
     }
 
     /// The value of `Set-Cookie` (RFC 6265) that lets a browser in.
     var setCookie: String { "\(cookieName)=\(keys.cookie); HttpOnly; SameSite=Strict; Path=/" }
 
+    /// Whether the answer depends on the token for metrics.
+    func needsMetricsToken(_ visit: Visit) -> Bool {
+        visit.path == Self.metrics && visit.authorization != nil && !isToken(visit.authorization, keys.secret)
+    }
+
     /// Judges a request.
-    func judge(_ visit: Visit) -> Verdict {
+    ///
+    /// - Parameter metricsToken: opens `/metrics`; nil for none.
+    func judge(_ visit: Visit, metricsToken: String? = nil) -> Verdict {
         guard let host = visit.host?.lowercased(), hosts.contains(host) else { return .refuse(.foreignHost) }
         if visit.method == .get, visit.path.hasPrefix(Self.door),
             Self.isEqual(visit.path.dropFirst(Self.door.count), keys.secret)
@@ -70,7 +84,10 @@ struct DashboardAccess: Sendable {
         }
         let isReading = visit.method == .get || visit.method == .head
         guard isReading ? isAtHome(visit) : isFromOwnPage(visit, host) else { return .refuse(.foreignOrigin) }
-        if isReading, Self.forPrograms.contains(visit.path), isToken(visit.authorization) { return .serve }
+        if isReading, Self.forPrograms.contains(visit.path), isToken(visit.authorization, keys.secret) { return .serve }
+        if isReading, visit.path == Self.metrics, let metricsToken, isToken(visit.authorization, metricsToken) {
+            return .serve
+        }
         return hasCookie(visit.cookies) ? .serve : .refuse(.noCookie)
     }
 
@@ -87,10 +104,10 @@ struct DashboardAccess: Sendable {
         return isFromOwnSite(visit)
     }
 
-    private func isToken(_ authorization: String?) -> Bool {
+    private func isToken(_ authorization: String?, _ token: String) -> Bool {
         guard let words = authorization?.split(separator: " "), words.count == 2, words[0].lowercased() == "bearer"
         else { return false }
-        return Self.isEqual(words[1], keys.secret)
+        return Self.isEqual(words[1], token)
     }
 
     private func hasCookie(_ fields: [String]) -> Bool {

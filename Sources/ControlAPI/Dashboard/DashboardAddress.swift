@@ -21,6 +21,16 @@ package struct DashboardAddress: Equatable, Sendable {
         host = address.isIPv4 ? bindAddress : "[\(bindAddress)]"
         self.port = Int(port)
     }
+
+    /// The default of the key. Other users of the machine have it too.
+    static let usual = DashboardAddress("127.0.0.1:8788")
+
+    /// The ports to try, in this order; 0 for a free one. Only the default gives way to another port.
+    var ports: [Int] {
+        if self == Self.usual { return Array(port...port + 10) + [0] }
+        // Another program may take the free port first.
+        return port == 0 ? [0, 0, 0] : [port]
+    }
 }
 
 extension DashboardAddress: CustomStringConvertible {

@@ -44,7 +44,7 @@ struct EventStream: Sendable {
     /// Writes events until the stream ends.
     private func follow(_ write: (String) async throws -> Void) async throws {
         var number = start ?? hub.lastNumber
-        var opening = "retry: \(Self.retry)\n: outbox events, see docs/control.md\n\n"
+        var opening = "retry: \(Self.retry)\n: outbox events, see /usr/share/doc/outbox/control.md\n\n"
         if start == nil { opening += reset(number) }
         try await write(opening + take(after: &number))
         for await signal in hub.signals(heartbeat: Self.heartbeat).cancelOnGracefulShutdown() {

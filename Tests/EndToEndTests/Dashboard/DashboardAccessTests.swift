@@ -13,20 +13,25 @@ struct DashboardAccessTests {
         try Agent(remote: Self.nowhere, ["control.dashboard": .string(address)])
     }
 
-    @Test("status and log show the secret URL, which lets a browser in; its file is private and goes with the agent")
+    @Test(
+        "only outbox dashboard prints the secret URL, which lets a browser in; its file is private and goes with the agent"
+    )
     func door() async throws {
         let agent = try agent()
         try await agent.start()
         let browser = try await Browser.inside(agent)
         let cookie = try #require(browser.cookie)
         #expect(cookie.hasPrefix("outbox-\(browser.port)="))
-        #expect(try await agent.command("status").standardOutput.contains("dashboard: \(browser.url)\n"))
-        #expect(try await agent.command("status", "--json").standardOutput.contains(browser.secret))
-        #expect(agent.log.contains(browser.url))
+        #expect(try await agent.command("dashboard").standardOutput == "\(browser.url)\n")
+        #expect(try await agent.command("dashboard", "--json").standardOutput.contains(browser.secret))
+        #expect(try await agent.command("status").standardOutput.contains("dashboard: run `outbox dashboard`\n"))
+        let status = try await agent.command("status", "--json").standardOutput
+        #expect(status.contains("\"\(browser.base)/\"") && !status.contains(browser.secret), "\(status)")
+        #expect(agent.log.contains("outbox dashboard") && !agent.log.contains(browser.secret))
         let doctor = try await agent.command("doctor").standardOutput
         #expect(doctor.contains("\(browser.base) answers") && !doctor.contains(browser.secret), "\(doctor)")
-        var status = stat()
-        #expect(stat("\(agent.state)/dashboard-url", &status) == 0 && status.st_mode & 0o7777 == 0o600)
+        var file = stat()
+        #expect(stat("\(agent.state)/dashboard-url", &file) == 0 && file.st_mode & 0o7777 == 0o600)
 
         let page = try await browser.ask("GET", "/")
         #expect(page.status == 200 && page.body.contains("<!doctype html>"), "\(page)")
@@ -47,11 +52,43 @@ struct DashboardAccessTests {
         try await agent.stop()
         #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/dashboard-url"))
         #expect(try await !agent.command("status").standardOutput.contains("dashboard:"))
+        let closed = try await agent.command("dashboard")
+        #expect(closed.code == 69 && closed.standardOutput.isEmpty, "\(closed)")
         try await agent.start()
         let next = try await Browser(agent)
         #expect(next.secret != browser.secret)
         let old = try await next.ask("GET", "/v1/files", fields: ["Cookie: \(cookie)"])
         #expect(old.status == 401, "\(old)")
+    }
+
+    @Test("outbox dashboard --open leads a browser to the page without the secret in its arguments")
+    func opener() async throws {
+        let agent = try agent()
+        try await agent.start()
+        let browser = try await Browser(agent)
+        func open(path: String) async throws -> Program.Output {
+            try await Program.run(
+                try Program.path(of: "outbox"), ["dashboard", "--open", "--config", agent.config],
+                environment: ["PATH": path, "HOME": agent.directory.path], directory: agent.directory.path)
+        }
+        let without = try await open(path: agent.directory.path)
+        #expect(without.code == 69 && without.standardError.contains("xdg-open"), "\(without)")
+
+        let opener = agent.directory.path("xdg-open")
+        try Files.write(Array("#!/bin/sh\nstat -c %a \"$1\" && echo \"$1\" && cat \"$1\"\n".utf8), to: opener)
+        chmod(opener, 0o755)
+        let opened = try await open(path: "\(agent.directory.path):/usr/bin:/bin")
+        let lines = opened.standardOutput.split(separator: "\n")
+        #expect(opened.code == 0 && lines.first == "600" && !lines[1].contains(browser.secret), "\(opened)")
+        #expect(opened.standardOutput.contains("url=\(browser.url)\""), "\(opened)")
+        // The page leads on, since the browser withholds the new cookie from a redirect that another page caused.
+        let next = try await browser.ask(
+            "GET", "/", fields: ["Sec-Fetch-Site: cross-site", "Accept: text/html"])
+        #expect(next.status == 401 && next.body.contains("http-equiv=\"refresh\" content=\"0; url=/\""), "\(next)")
+        let typed = try await browser.ask("GET", "/", fields: ["Sec-Fetch-Site: same-origin", "Accept: text/html"])
+        #expect(typed.status == 401 && !typed.body.contains("http-equiv=\"refresh\""), "\(typed)")
+        try await agent.stop()
+        #expect(!FileManager.default.fileExists(atPath: "\(agent.state)/dashboard.html"))
     }
 
     @Test("connections of others, however many, don't keep the owner out")
@@ -88,7 +125,7 @@ struct DashboardAccessTests {
         #expect(try await stranger.ask("GET", "/open/\(String(repeating: "0", count: 32))").status == 401)
         #expect(try await stranger.ask("POST", "/v1/pause").status == 401)
         let page = try await stranger.ask("GET", "/", fields: ["Accept: text/html"])
-        #expect(page.status == 401 && page.body.contains("outbox status"), "\(page)")
+        #expect(page.status == 401 && page.body.contains("outbox dashboard"), "\(page)")
     }
 
     @Test("another host name is refused even with the cookie (DNS rebinding)")
@@ -167,6 +204,32 @@ struct DashboardAccessTests {
         #expect(try await stranger.ask("GET", "/v1/health", fields: [token]).body.contains("\"pid\""))
         #expect(try await stranger.ask("GET", "/v1/files", fields: [token]).status == 401)
         #expect(try await stranger.ask("GET", "/metrics", fields: [token + "0"]).status == 401)
+    }
+
+    @Test("the token of control.metrics_token_file opens the metrics alone, also after a restart")
+    func metricsToken() async throws {
+        let agent = try Agent(
+            remote: Self.nowhere, ["control.dashboard": "127.0.0.1:0", "control.metrics_token_file": "metrics-token"])
+        let file = agent.directory.path("metrics-token")
+        let token = "Authorization: Bearer for-prometheus"
+        try await agent.start()
+        #expect(try await Browser(agent).ask("GET", "/metrics", fields: [token]).status == 401, "there is no file yet")
+        try Files.write(Array("for-prometheus\n".utf8), to: file)
+        for _ in 0..<2 {
+            let stranger = try await Browser(agent)
+            #expect(try await stranger.ask("GET", "/metrics", fields: [token]).body.contains("outbox_files{"))
+            for (path, field) in [
+                ("/metrics", "Authorization: Bearer "), ("/metrics", token + "x"),
+                ("/metrics", "Authorization: Bearer"),
+                ("/v1/health", token), ("/v1/files", token), ("/", token),
+            ] {
+                #expect(try await stranger.ask("GET", path, fields: [field]).status == 401, "\(path) \(field)")
+            }
+            try await agent.stop()
+            try await agent.start()
+        }
+        try Files.write([], to: file)
+        #expect(try await Browser(agent).ask("GET", "/metrics", fields: ["Authorization: Bearer "]).status == 401)
     }
 
     @Test("a busy port is a warning in log, status and doctor, and the agent works without a dashboard")

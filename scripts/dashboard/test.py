@@ -215,11 +215,11 @@ class Uploads(PageTest):
     def test_end_and_restart_of_the_agent(self):
         self.world.stop_agent()
         self.expect("#headline", "The agent does not answer")
-        self.expect("#needs", "open the new address that “outbox status” shows")
+        self.expect("#needs", "open the new address that “outbox dashboard” prints")
         until("the list is dim", lambda: self.page.run("return getComputedStyle(document.getElementById('main')).opacity === '0.5'"))
         self.world.start_agent()
-        self.expect("#headline", "This page is locked out")
-        self.expect("#needs", "outbox status")
+        self.expect("#headline", "This page’s address has expired")
+        self.expect("#needs", "outbox dashboard")
         self.page.open(self.world.address)
         self.expect("#headline", "Ready")
         self.allow("/v1/", "Failed to load")  # while no agent ran
@@ -234,6 +234,26 @@ class Uploads(PageTest):
         self.page.ask("POST", "/window", handle=self.page.ask("GET", "/window/handles")[0])
         self.world.drop("beach.png", picture(6))
         self.expect(self.row("beach.png"), "Done")
+
+    def test_select_all_means_every_file_of_the_filter(self):
+        for number in range(230):
+            self.world.drop(f"note-{number}.txt", b"no picture")
+        self.expect("[data-filter=dropped]", "230")
+        self.page.click("[data-filter=dropped]")
+        self.expect("#list-note", "230 files")
+        self.page.click("#select-all")
+        self.expect("#list-note", "200 of 230 selected")
+        self.page.click("#selection [data-action=everything]")
+        self.expect("#list-note", "230 selected")
+        self.page.click("#selection [data-action=retry]")
+        self.expect("#question", "Retry 230 files?")
+        self.page.click("#question [value=yes]")
+        self.expect("#notice", "230 files tried again.")
+
+    def test_faults_of_the_page_are_shown(self):
+        self.page.run("setTimeout(() => { throw new TypeError('nothing works') })")
+        self.expect("#notice", "This page has a fault (nothing works)")
+        self.allow("nothing works")
 
     def page_address(self):
         return self.world.address.rpartition("/open/")[0] + "/"
@@ -277,6 +297,11 @@ class SlowUploads(PageTest):
         self.act("film.png", "resume")
         self.expect(self.row("film.png"), "Uploading")
         self.act("film.png", "cancel")
+        self.expect("#question", "Cancel the upload of film.png?")
+        self.page.click("#question [value=no]")
+        self.assertEqual(self.world.state("film.png"), "uploading")
+        self.act("film.png", "cancel")
+        self.page.click("#question [value=yes]")
         self.expect(self.row("film.png"), "Cancelled")
         self.assertEqual(self.world.state("film.png"), "cancelled")
         self.act("film.png", "retry")
@@ -318,6 +343,7 @@ class SlowUploads(PageTest):
         cancel = f"{self.row('film-0.png')} [data-action=cancel]"
         self.page.run("document.querySelector(arguments[0]).focus()", cancel)
         self.page.press(ENTER)
+        self.page.click("#question [value=yes]")
         until("the row goes", lambda: "film-0" not in self.page.text("#list"))
         self.assertEqual(self.page.run("return document.activeElement.querySelector('.name')?.textContent"), "film-2.png")
 
@@ -470,7 +496,7 @@ class Accessibility(PageTest):
 class Door(unittest.TestCase):
     def test_weight(self):
         page = ROOT / "Sources/Dashboard/Page"
-        self.assertLess(sum(file.stat().st_size for file in page.iterdir()), 100_000)
+        self.assertLess(sum(file.stat().st_size for file in page.iterdir()), 110_000)
 
     def test_page_is_closed_without_the_secret(self):
         with World() as world, Browser() as page:

@@ -3,7 +3,7 @@
 import * as api from "/api.js";
 import "/drop.js";
 import * as files from "/files.js";
-import { $, button, confirm, icon, make, notify, paced, setIcon, setText } from "/page.js";
+import { $, button, confirm, icon, make, notify, paced, reportFailure, reportFault, setIcon, setText } from "/page.js";
 import * as parts from "/parts.js";
 import * as words from "/words.js";
 
@@ -93,8 +93,8 @@ function readAll() {
   readTroubles();
   files.reload();
   openPart();
-  if (currentPart() !== "posts") parts.loadPosts().then(showSummary, () => {});
-  if (currentPart() !== "activity") parts.loadActivity().catch(() => {});
+  if (currentPart() !== "posts") parts.loadPosts().then(showSummary).catch(reportFault);
+  if (currentPart() !== "activity") parts.loadActivity().catch(reportFault);
 }
 
 const readHealth = paced(1000, async () => {
@@ -114,7 +114,9 @@ async function readTroubles() {
     troubles.clear();
     for (const file of answer.files) noteTrouble(changed.get(file.id) ?? file);
     showSummary();
-  } catch { /* `lost` shows that the agent does not answer */ }
+  } catch (error) {
+    reportFault(error); // `lost` shows that the agent does not answer
+  }
 }
 
 // Speeds and times change without an event.
@@ -123,7 +125,7 @@ setInterval(() => {
   if (!lost) readHealth();
   showNeeds();
 }, 2000);
-setInterval(() => { if (!document.hidden && !lost) parts.loadActivity().catch(() => {}); }, 10_000);
+setInterval(() => { if (!document.hidden && !lost) parts.loadActivity().catch(reportFault); }, 10_000);
 // A page in the background hears of no events (`listen`), but its tab has a title.
 setInterval(() => {
   if (!document.hidden || lost) return;
@@ -148,7 +150,7 @@ function showSummary() {
 }
 
 function showHeadline() {
-  if (lost) { headline("warn", "bad", expired ? "This page is locked out" : "The agent does not answer", `Since ${words.time(lost)}`); return; }
+  if (lost) { headline("warn", "bad", expired ? "This page’s address has expired" : "The agent does not answer", `Since ${words.time(lost)}`); return; }
   if (!counts || !health) return;
   const onTheWay = number(...words.moving);
   const stuck = number("waiting", "signed_out");
@@ -220,11 +222,11 @@ const problems = () => health.attention.filter(({ code }) => code !== "server" |
 function showNeeds() {
   const needs = [];
   if (lost && expired) {
-    needs.push(need("lock", "key", "bad", "The agent has started anew, and this page’s address has changed", "Find the new address with this command, and open it:", command("outbox status")));
+    needs.push(need("lock", "key", "bad", "The agent has started anew, and this page’s address has changed", "Find the new address with this command, and open it:", command("outbox dashboard")));
   } else if (lost) {
     needs.push(need("lost", "warn", "bad", `The agent does not answer since ${words.time(lost)}`,
-      "It may have ended. Start it, then open the new address that “outbox status” shows. “outbox doctor” may know why it ended.",
-      command("outbox run"), command("outbox status"), command("outbox doctor")));
+      "It may have ended. Start it, then open the new address that “outbox dashboard” prints. “outbox doctor” may know why it ended.",
+      command("outbox run"), command("outbox dashboard"), command("outbox doctor")));
   } else if (health && counts) {
     addProblems(needs);
     addTroubles(needs);
@@ -296,11 +298,11 @@ async function actOnAll(action) {
   try {
     const answer = await api.actOnAll(action);
     const said = { pause: "Everything is paused.", resume: "Everything goes on." }[action];
-    notify(said ?? (answer.changed.length ? `${words.files(answer.changed.length)} ${words.actions[action].done}.` : "Nothing to change."));
+    notify(said ?? (answer.changed.length ? `${words.files(answer.changed.length)} ${words.actions[action].done}.` : { retry: "No file has failed or is waiting.", cancel: "No file is under way." }[action]));
     readHealth();
     readCounts();
   } catch (error) {
-    notify(error.message);
+    reportFailure(error);
   }
 }
 
@@ -337,7 +339,7 @@ function openPart() {
     } else place.removeAttribute("aria-current");
   }
   const load = { posts: parts.loadPosts, pictures: parts.loadPictures, activity: parts.loadActivity, settings: () => parts.loadSettings(health) }[part];
-  load?.().catch((error) => { if (error.status) notify(error.message); });
+  load?.().catch(reportFailure);
   if (part === "files") files.show();
 }
 

@@ -2,7 +2,7 @@
 
 import * as api from "/api.js";
 import { WindowedList } from "/list.js";
-import { $, actionButton, arrange, button, confirm, icon, make, notify, open, paced, setBar, setIcon, setText, showButtons } from "/page.js";
+import { $, actionButton, arrange, button, confirm, icon, make, notify, open, paced, reportFailure, reportFault, setBar, setIcon, setText, showButtons } from "/page.js";
 import * as words from "/words.js";
 
 const pageSize = 200;
@@ -18,6 +18,7 @@ let counts = {}; // of all files by state
 let found = {}; // likewise, of those that match the search
 let shown = null; // the file in the dialog
 const selected = new Map();
+let allSelected = false; // everything that the filter and the search show, loaded or not
 let lastPicked = null;
 
 const list = new WindowedList($("list"), { compare: byTime, makeRow, fillRow, onEnd: loadMore });
@@ -77,7 +78,7 @@ async function read(show) {
     changedMeanwhile.forEach(apply);
   } catch (error) {
     if (load === loading) loading = null; // scrolling tries again
-    if (error.status) notify(error.message);
+    reportFailure(error);
   }
   showSelection();
 }
@@ -284,7 +285,7 @@ export function showThumb(holder, file) {
 function showActions(holder, file) {
   const focused = holder.contains(document.activeElement);
   showButtons(holder, words.offered(file), (action, index) => button(
-    words.actions[action].icon, `${words.actions[action].word}: ${words.name(file)}`, () => perform(action, [list.byId.get(file.id) ?? file]),
+    words.actions[action].icon, `${words.actions[action].word}: ${words.name(file)}`, () => performAsked(action, [list.byId.get(file.id) ?? file]),
     { short: true, action, class: index ? "quiet second" : "quiet" }));
   if (focused && !holder.contains(document.activeElement)) (holder.firstElementChild ?? holder.closest("li")).focus();
 }
@@ -295,6 +296,7 @@ function pick(file, on, range) {
   if (!file) return;
   const from = range && lastPicked ? list.items.findIndex((item) => item.id === lastPicked) : -1;
   const to = list.indexOf(file);
+  allSelected = false;
   const files = from < 0 ? [file] : list.items.slice(Math.min(from, to), Math.max(from, to) + 1);
   for (const item of files) {
     if (on) selected.set(item.id, item); else selected.delete(item.id);
@@ -305,6 +307,7 @@ function pick(file, on, range) {
 }
 
 $("select-all").onclick = (event) => {
+  allSelected = false;
   for (const item of list.items) {
     if (event.target.checked) selected.set(item.id, item); else selected.delete(item.id);
     list.refresh(item.id);
@@ -313,6 +316,7 @@ $("select-all").onclick = (event) => {
 };
 
 function clearSelection() {
+  allSelected = false;
   for (const id of selected.keys()) list.refresh(id);
   selected.clear();
   showSelection();
@@ -328,45 +332,97 @@ function showSelection() {
   $("list-head").classList.toggle("picking", files.length > 0);
   showFoot();
   if (!files.length) return;
-  setText($("list-note"), `${words.count(files.length)} selected`);
-  showButtons(holder, [...words.offered(...files), "clear"], (action) => (action === "clear"
-    ? button("cross", "Clear", clearSelection, { class: "quiet", action })
-    : actionButton(action, () => performOnSelection(action))));
+  // More rows may match than are loaded.
+  const isPart = !isNow() && all.checked && list.total > files.length;
+  if (!isPart) allSelected = false;
+  const chosen = allSelected ? list.total : files.length;
+  setText($("list-note"), isPart && !allSelected ? `${words.count(chosen)} of ${words.count(list.total)} selected` : `${words.count(chosen)} selected`);
+  const more = isPart && !allSelected ? ["everything"] : [];
+  showButtons(holder, [...more, ...words.offered(...files), "clear"], (action) => {
+    if (action === "clear") return button("cross", "Clear", clearSelection, { class: "quiet", action });
+    if (action === "everything") return button("check", `Select all ${words.count(list.total)}`, selectEverything, { class: "quiet", action });
+    return actionButton(action, () => performOnSelection(action));
+  });
+}
+
+function selectEverything() {
+  allSelected = true;
+  showSelection();
 }
 
 async function performOnSelection(action) {
-  const files = [...selected.values()].filter(words.actions[action].for);
-  if (action === "cancel" && files.length > 1) {
-    const sure = await confirm(`Cancel ${words.plural(files.length, "upload")}?`,
-      "The server forgets what it has of them. The files stay where they are, and “Retry” takes them again.", "Cancel them");
-    if (!sure) return;
-  }
-  await perform(action, files);
+  if (allSelected) {
+    await performOnEverything(action);
+  } else if (!await performAsked(action, [...selected.values()].filter(words.actions[action].for))) return;
   clearSelection();
 }
 
-/** Carries out an action on files, six requests at a time, and says what came of it. */
+/** Carries out an action on all files of the filter and the search, page by page. */
+async function performOnEverything(action) {
+  const { word } = words.actions[action];
+  if (!await confirm(`${word} ${words.files(list.total)}?`, "This concerns every file that the filter and the search show. Keep the page open until it says that it is done.", word)) return;
+  const [states, text] = [filter.states?.join(","), search];
+  const end = { changed: 0, refusals: [] };
+  try {
+    for (let after = null, more = true; more;) {
+      const answer = await api.files({ state: states, search: text, page: pageSize, after });
+      await carryOut(action, answer.files.filter(words.actions[action].for), end);
+      notify(`${words.files(end.changed)} ${words.actions[action].done} so far.`);
+      after = answer.next;
+      more = Boolean(after);
+    }
+  } catch (error) {
+    end.refusals.push(error.message);
+    reportFault(error);
+  }
+  tell(action, words.files(end.changed), end);
+}
+
+/** Carries out an action on files; asks before it cancels several uploads, or one that has begun. */
+async function performAsked(action, files) {
+  if (action === "cancel" && (files.length > 1 || files.some(hasBegun))) {
+    const [one] = files;
+    const sure = await confirm(files.length > 1 ? `Cancel ${words.plural(files.length, "upload")}?` : `Cancel the upload of ${words.name(one)}?`,
+      `The server forgets what it has of ${files.length > 1 ? "them" : `it${one.progress > 0 ? ` (${words.percent(one.progress)})` : ""}`}. The ${files.length > 1 ? "files stay where they are" : "file stays where it is"}, and “Retry” takes ${files.length > 1 ? "them" : "it"} again.`,
+      files.length > 1 ? "Cancel them" : "Cancel it");
+    if (!sure) return false;
+  }
+  await perform(action, files);
+  return true;
+}
+
+const hasBegun = (file) => file.progress > 0 || ["uploading", "verifying"].includes(file.state);
+
+/** Carries out an action on files, and says what came of it. */
 async function perform(action, files) {
+  const end = { changed: 0, refusals: [] };
+  await carryOut(action, files, end);
+  tell(action, files.length === 1 ? words.name(files[0]) : words.files(end.changed), end);
+}
+
+/** Carries out an action on files, six requests at a time. */
+async function carryOut(action, files, end) {
   const waiting = [...files];
-  const refusals = [];
-  let changed = 0;
   const work = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
       try {
         const answer = await api.act("files", file.id, action);
-        for (const entry of answer.changed) { changed += 1; apply(entry); }
-        for (const { reason } of answer.unchanged) refusals.push(`${words.name(file)}: ${reason}`);
+        for (const entry of answer.changed) { end.changed += 1; apply(entry); }
+        for (const { reason } of answer.unchanged) end.refusals.push(`${words.name(file)}: ${reason}`);
       } catch (error) {
-        refusals.push(`${words.name(file)}: ${error.message}`);
+        end.refusals.push(`${words.name(file)}: ${error.message}`);
+        reportFault(error);
       }
     }
   };
   await Promise.all(Array.from({ length: 6 }, work));
   settle();
-  const what = files.length === 1 ? words.name(files[0]) : words.files(changed);
+}
+
+function tell(action, what, { changed, refusals }) {
   const said = changed ? [`${what} ${words.actions[action].done}.`] : [];
   if (refusals.length) said.push(words.sentence(refusals[0]), refusals.length > 1 ? `And ${refusals.length - 1} more.` : "");
-  notify(said.filter(Boolean).join(" ") || "Nothing to change.");
+  notify(said.filter(Boolean).join(" ") || "No file was in a state for this.");
 }
 
 // MARK: Details
@@ -394,7 +450,7 @@ function fillDetails(file) {
   showBadge(badge, file.state);
   meaning.className = why ? "why" : "muted";
   setText(meaning, why || words.describe(file.state).meaning);
-  showButtons($("details-actions"), words.offered(file), (action) => actionButton(action, () => perform(action, [shown])));
+  showButtons($("details-actions"), words.offered(file), (action) => actionButton(action, () => performAsked(action, [shown])));
   const date = (text) => (text ? new Date(text).toLocaleString("en-GB") : null);
   const facts = [
     ["Directory", directory || "the outbox itself"],

@@ -1,5 +1,6 @@
 // Small helpers for elements of the page. Data becomes text, never markup.
 
+import { Refusal } from "/api.js";
 import * as words from "/words.js";
 
 export const $ = (id) => document.getElementById(id);
@@ -80,7 +81,7 @@ export function open(dialog, onclose) {
   const notices = [$("notice"), $("announcement")];
   dialog.append(...notices);
   dialog.onclose = () => {
-    document.body.append(...notices);
+    (document.querySelector("dialog[open]") ?? document.body).append(...notices);
     onclose();
   };
   dialog.showModal();
@@ -102,6 +103,25 @@ export function confirm(title, text, yes) {
   });
 }
 
+const faults = new Set();
+
+/** Shows a fault of the page itself, once. That the agent does not answer, or refuses, is no fault of the page. */
+export function reportFault(error) {
+  if (error instanceof Refusal) return;
+  console.error(error);
+  if (faults.has(String(error))) return;
+  faults.add(String(error));
+  notify(`this page has a fault (${error?.message ?? error}), and may be incomplete. Reload it, or use “outbox status”.`);
+}
+
+addEventListener("error", ({ error }) => { if (error) reportFault(error); });
+addEventListener("unhandledrejection", ({ reason }) => reportFault(reason));
+
+/** Shows why something that a person asked for failed. */
+export function reportFailure(error) {
+  if (!(error instanceof Refusal)) reportFault(error); else if (error.status) notify(error.message);
+}
+
 /** Runs a function at most once in `pause` milliseconds, and once more after the last call. */
 export function paced(pause, run) {
   let waiting = false;
@@ -109,7 +129,7 @@ export function paced(pause, run) {
   return function call() {
     if (waiting) { again = true; return; }
     waiting = true;
-    Promise.resolve(run()).catch(() => {}).finally(() => setTimeout(() => {
+    Promise.resolve().then(run).catch(reportFault).finally(() => setTimeout(() => {
       waiting = false;
       if (again) { again = false; call(); }
     }, pause));

@@ -209,7 +209,11 @@ function drawActivity() {
 export async function loadSettings(health) {
   const { file, settings } = await api.configuration();
   setText($("settings-note"), `${file ? `From ${file}, in bold.` : "No file: defaults."}${health?.version ? ` outbox ${health.version}.` : ""} A change needs a restart of the agent; limits, log level and token only a SIGHUP.`);
-  const sections = Map.groupBy(settings, ({ key }) => key.slice(0, Math.max(0, key.lastIndexOf("."))));
+  const sections = new Map();
+  for (const setting of settings) {
+    const section = setting.key.slice(0, Math.max(0, setting.key.lastIndexOf(".")));
+    sections.set(section, [...sections.get(section) ?? [], setting]);
+  }
   $("settings").replaceChildren(...[...sections].map(([section, rows]) => make("section", { class: "card" },
     make("h3", {}, section ? `[${section}]` : "Places"),
     make("dl", { class: "settings" }, ...rows.flatMap(({ key, value, origin }) => [

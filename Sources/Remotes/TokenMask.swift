@@ -31,6 +31,12 @@ public struct TokenMask: Equatable, Sendable {
         forms = Array(Set([bytes] + percent + (encoded + urlSafe).map { Array($0.utf8) }))
     }
 
+    /// Whether an id is the token, or contains one that is too long to be in an id by chance.
+    func isToken(_ id: String) -> Bool {
+        guard let token else { return false }
+        return id == token || token.utf8.count >= 16 && hide(in: id) != id
+    }
+
     /// Returns a text without the token.
     public func hide(in text: String) -> String {
         var text = text

@@ -81,6 +81,20 @@ struct FileSectionRemoteTests {
         #expect(results == [.success(.existing(RemoteObject(id: "43", url: nil)))])
     }
 
+    @Test("an id that is the token, or has it inside, is never taken: ids stand in sidecars and in the log")
+    func tokenAsID() async throws {
+        let (short, long) = ("sesame", "a-token-of-16-bytes-or-more")
+        for (token, id, isTaken) in [
+            (short, short, false), (long, long, false), (long, "x-\(long)", false), (short, "sesame-43", true),
+            (long, "43", true),
+        ] {
+            let transport = ScriptedTransport(data: #"{"fileIds":["\#(id)"]}"#)
+            let results = await remote(transport, token: token).register([try TestContent(1, size: 1).description])
+            if case .success = results[0] { #expect(isTaken, "\(id)") } else { #expect(!isTaken, "\(id)") }
+            #expect(!"\(results)".contains(token) || isTaken)
+        }
+    }
+
     @Test(
         "one invalid id makes the whole reply bad",
         arguments: [

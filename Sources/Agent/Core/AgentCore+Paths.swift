@@ -17,7 +17,9 @@ extension AgentCore {
                 writes.append(write)
                 if case .drop(let record) = write { changed.insert(record.path) }
             case .upload(let event): events.append(posts.held(event) { record(of: $0) })
-            case .reportWhenDurable(let path): changed.insert(path)
+            case .reportWhenDurable(let path):
+                changed.insert(path)
+                countOutcomeWithoutUpload(of: path)
             default: prepare(action)
             }
         }
@@ -26,6 +28,17 @@ extension AgentCore {
         if !told.isEmpty { decision.performOnceDurable(.report(told)) }
         tellPostsOnceDurable(of: changed.sorted())
         for action in actions { conclude(action) }
+    }
+
+    /// Counts a path that just reached a final state without an upload of its own: the server has had its content, or
+    /// the file can't be read.
+    private mutating func countOutcomeWithoutUpload(of path: RelativePath) {
+        guard let record = record(of: path), record.finishedAt == now.wall else { return }
+        switch (record.state, record.remote, record.error) {
+        case (.done, let remote?, _): decision.perform(.count(.done(remote, deduplicated: true)))
+        case (.failed, _, let error?): decision.perform(.count(.failed(error)))
+        default: break
+        }
     }
 
     /// Does what must precede the reports of the same event.

@@ -132,6 +132,10 @@ private actor IncomingFile: IncomingDrop {
     /// Refuses a type that the agent would reject.
     private func judge(_ head: [UInt8]) throws(FileError) {
         let type = MediaSignatures.sniff(head) ?? .other
+        if type != .other, path.name.elementsEqual(SourceReport.descriptionName.utf8) {
+            throw .drop(
+                "ignored_name", "\(path): a file of this name describes a post, and can't be a picture or a video")
+        }
         let picture =
             type == .other ? head.withUnsafeBytes { MediaSignatures.nameOfUnknownPicture($0) } : nil
         if let objection = rules.objection(toType: type, picture: picture) { throw objection }

@@ -44,7 +44,10 @@ public final class FileSectionRemote: Remote {
             let reply = try await post("/fileSection/preLoad.do", body, &judge)
             let data = try judge.data(Messages.PreLoadReply.self, of: reply)
             let ids = data.fileIds
-            guard ids.count == uploads.count, ids.allSatisfy(\.isLegal), Set(ids.map(\.text)).count == ids.count else {
+            guard ids.count == uploads.count, ids.allSatisfy(\.isLegal), Set(ids.map(\.text)).count == ids.count,
+                // Ids stand in sidecars and in the log.
+                !ids.contains(where: { judge.mask.isToken($0.text) })
+            else {
                 let message = "preLoad.do: bad reply: it must have one valid id for each of the \(uploads.count) files"
                 throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
             }

@@ -41,7 +41,7 @@ public struct S3Examiner: RemoteExaminer {
             try await examine(&examination)
         } catch {
             examination.findings.append(
-                .init(error, credentials: "Correct the access keys; see docs/remotes.md."))
+                .init(error, credentials: "Correct the access keys; see `man agent.toml`, table [remote]."))
         }
         return examination
     }

@@ -211,6 +211,10 @@ struct ActionTests {
         #expect(metrics.bytesAcknowledged == 600_000)
         #expect(metrics.bytesHashed == 600_000)
         #expect(metrics.uploadsDone == 1)
+        // The server has the content: nothing is sent, and another path is done.
+        try await bench.drop("b", content(1, 600_000))
+        try await bench.ends("b", .done)
+        #expect(await bench.backend.metrics().uploadsDone == 2)
         #expect(metrics.fragmentsInFlight == 0)
     }
 }

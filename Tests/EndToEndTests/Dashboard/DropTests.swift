@@ -60,6 +60,7 @@ struct DropTests {
             ("a.jpg.outbox.json", "ignored_name"), (".outbox-drops/a.jpg", "ignored_name"),
             (".outbox-holding/a.jpg", "ignored_name"), (".hidden/a.jpg", "ignored_name"),
             (String(repeating: "x", count: 256) + ".jpg", "malformed_path"),
+            ("source.toml", "ignored_name"), ("trip/source.toml", "ignored_name"),
         ] {
             let reply = try await browser.ask("POST", "/v1/drop?name=\(name)", file: file)
             #expect(reply.status == 400 && reply.body.contains(code), "\(name): \(reply)")

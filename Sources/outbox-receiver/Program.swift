@@ -131,7 +131,10 @@ struct ReceiverCommand: AsyncParsableCommand {
         configuration.quota = quota?.bytes
         configuration.maximumConnectionsPerAddress = maxConnectionsPerAddress
         configuration.synchronizes = !skipsSync
-        var logger = Logger(label: "outbox-receiver", factory: StreamLogHandler.standardError(label:))
+        let goesToJournal = JournalLogHandler.isJournal(getenv("JOURNAL_STREAM").map { String(cString: $0) })
+        var logger = Logger(label: "outbox-receiver") { label -> any LogHandler in
+            goesToJournal ? JournalLogHandler(label: label) : StreamLogHandler.standardError(label: label)
+        }
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
         do {
             let receiver = try Receiver(configuration, logger: logger)

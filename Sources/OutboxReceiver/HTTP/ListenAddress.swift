@@ -1,4 +1,6 @@
 /// A TCP address: `127.0.0.1:8787`, `[::1]:8787`, `localhost:0`.
+///
+/// `localhost` becomes 127.0.0.1: clients take the name for `[::1]` first, where another user may listen for tokens.
 public struct ListenAddress: Sendable, Equatable {
     /// A name or an address, without brackets.
     let host: String
@@ -23,7 +25,7 @@ public struct ListenAddress: Sendable, Equatable {
             return nil
         }
         guard !host.isEmpty else { return nil }
-        self.init(host: String(host), port: port)
+        self.init(host: host.lowercased() == "localhost" ? "127.0.0.1" : String(host), port: port)
     }
 
     /// Whether only this machine can reach the address.

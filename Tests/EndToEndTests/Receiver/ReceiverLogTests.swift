@@ -1,5 +1,6 @@
 import EndToEndSupport
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -21,6 +22,28 @@ struct ReceiverLogTests {
             }
         }
         return found
+    }
+
+    @Test("lines for the journal have their severity in front")
+    func priorities() async throws {
+        let receiver = try Receiver()
+        let tokens = receiver.directory.path("tokens")
+        try Files.write(Array("sesame anna\n".utf8), to: tokens)
+        chmod(tokens, 0o644)
+        receiver.options = ["--token-file", tokens]
+        try await receiver.start()
+        #expect(receiver.log.contains { $0.contains(" warning ") } && !receiver.log.contains { $0.hasPrefix("<") })
+        try await receiver.kill()
+
+        // The variable names the stream of stderr, as systemd does; the file stays the same.
+        var file = stat()
+        #expect(stat(receiver.directory.path("receiver.err"), &file) == 0)
+        receiver.environment["JOURNAL_STREAM"] = "\(file.st_dev):\(file.st_ino)"
+        let before = receiver.log.count
+        try await receiver.start()
+        let lines = receiver.log.dropFirst(before)
+        #expect(lines.contains { $0.hasPrefix("<4>warning outbox-receiver: ") }, "\(lines)")
+        #expect(lines.allSatisfy { $0.hasPrefix("<") }, "\(lines)")
     }
 
     @Test("who take turns never appear under the other's name in log and trees")

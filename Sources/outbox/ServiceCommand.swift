@@ -9,7 +9,7 @@ struct ServiceCommand: ParsableCommand {
         abstract: "Run the agent as a systemd service.",
         discussion: """
             Each configuration file has a service of its own, named after it: `outbox` for the file in its usual \
-            place, otherwise `outbox-NAME-…`. docs/operations.md describes the details.
+            place, otherwise `outbox-NAME-…`. /usr/share/doc/outbox/operations.md describes the details.
             """,
         subcommands: [ServiceInstallCommand.self, ServiceUninstallCommand.self, ServiceStatusCommand.self])
 }
@@ -53,25 +53,58 @@ struct ServiceInstallCommand: ParsableCommand {
             return try Output.standard.write(unit.text)
         }
         try place.checkRights()
+        try refuseBesideAgent(of: effective.configuration, unit)
         var done = try installer.install(unit)
         done.notes = place.notes(program: program, warnings: effective.notices) + done.notes
-        try report(done, unit: unit, log: installer.logCommand)
+        try report(
+            done, unit: unit, running: ProgramDescription(program: program, effective), log: installer.logCommand)
         if let pending = done.pending { throw ServiceError.unavailable(pending) }
     }
 
-    private func report(_ done: ServiceInstaller.Installation, unit: ServiceUnit, log: String) throws {
+    /// An agent that was started otherwise holds the state directory, so the service could not start.
+    private func refuseBesideAgent(of configuration: Configuration, _ unit: ServiceUnit) throws {
+        guard let pid = AgentProcess.holder(ofState: configuration.state) else { return }
+        let cgroup = ProcFile.text("/proc/\(pid)/cgroup") ?? ""
+        guard AgentProcess.unit(inCgroup: cgroup) != unit.name else { return }
+        throw CommandFailure.tryAgain(
+            "service install: an agent that is not this service already works in "
+                + "\(DisplayText.escaped(configuration.state)) (pid \(pid)); end it with `kill \(pid)`, then install again"
+        )
+    }
+
+    private func report(
+        _ done: ServiceInstaller.Installation, unit: ServiceUnit, running: ProgramDescription, log: String
+    ) throws {
         if options.json {
             return try Output.standard.write(
                 json: Installed(
                     unit: unit.name + ".service", path: done.path, changed: done.hasChanged,
-                    running: done.pending == nil, notes: done.notes, log: log))
+                    running: done.pending == nil, notes: done.notes, log: log, program: running.program,
+                    configuration: running.configuration))
         }
         for note in done.notes { Output.error.attempt("outbox: note: \(note)") }
         guard done.pending == nil else { return }
         try Output.standard.write(lines: [
             "\(unit.name).service runs\(done.hasChanged ? "" : ", unchanged") (\(DisplayText.escaped(done.path)))",
+            "it runs: \(running.text)",
             "its log: \(log)",
         ])
+    }
+
+    /// What the service runs, for display.
+    private struct ProgramDescription {
+        let program: String
+        let configuration: String?
+        let text: String
+
+        init(program: [UInt8], _ effective: EffectiveConfiguration) {
+            self.program = String(decoding: program, as: UTF8.self)
+            configuration = effective.file
+            let (outbox, url) = (effective.configuration.outbox, effective.configuration.remote.url)
+            let file = effective.file.map { "with \(DisplayText.escaped($0))" } ?? "without a configuration file"
+            text =
+                "\(DisplayText.escaped(self.program)) \(file): \(DisplayText.escaped(outbox)) to \(DisplayText.escaped(url))"
+        }
     }
 
     private struct DryRun: Encodable {
@@ -87,6 +120,8 @@ struct ServiceInstallCommand: ParsableCommand {
         var running: Bool
         var notes: [String]
         var log: String
+        var program: String
+        var configuration: String?
     }
 }
 

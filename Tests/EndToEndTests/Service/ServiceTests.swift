@@ -54,6 +54,17 @@ struct ServiceTests {
         try await agent.stop()
     }
 
+    @Test("install beside an agent that was started by hand says which process is in the way")
+    func besideAgent() async throws {
+        let agent = try Agent(remote: Self.nowhere)
+        try await agent.start()
+        let pid = try #require(agent.program?.pid)
+        let output = try await agent.command("service", "install")
+        #expect(output.code == 75 && output.standardError.contains("kill \(pid)"), "\(output)")
+        let dryRun = try await agent.command("service", "install", "--dry-run")
+        #expect(dryRun.code == 0, "\(dryRun)")
+    }
+
     @Test("install --dry-run prints a unit for this configuration, and systemd accepts the unit")
     func dryRun() async throws {
         let agent = try Agent(remote: Self.nowhere)

@@ -36,9 +36,11 @@ def line(entry):
     text = f"{entry['state']:<10} {entry['path']}"
     if entry["state"] == "uploading":
         text += f"  {100 * entry['progress']:.0f} %"
-    if entry["state"] == "done" and entry["remote"]["url"]:
-        text += f"  {entry['remote']['url']}"
-    if entry["error"]:
+    # A post has its own URL, a file that of its content.
+    url = entry["url"] if "revision" in entry else entry["remote"]["url"]
+    if entry["state"] == "done" and url:
+        text += f"  {url}"
+    if entry.get("error"):
         text += f"  {entry['error']['message']} ({entry['error']['code']})"
     return text
 

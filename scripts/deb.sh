@@ -3,6 +3,7 @@
 #   scripts/deb.sh [DIRECTORY]     absolute, or relative to the repository; default: .build/deb
 # Uses the programs in $BIN, else in .build/release. The same programs give the same bytes: times come from
 # $SOURCE_DATE_EPOCH, else from the last commit, and so does the maintainer unless $DEBFULLNAME and $DEBEMAIL are set.
+# In a copy of the tree without git, times come from CHANGELOG.md, and the maintainer is the user.
 # $DEB_VERSION and $DEB_COMPRESSION override the version and the compression (xz), for tests.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -15,11 +16,14 @@ for program in outbox outbox-receiver outbox-media; do
     [[ -x $bin/$program ]] || die "$bin/$program is not built yet: make build"
 done
 out=$(realpath -m "${1:-.build/deb}")
-SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+# last_commit FORMAT OTHERWISE
+last_commit() { git log -1 --format="$1" 2>/dev/null || printf '%s' "$2"; }
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(last_commit %ct "$(stat -c %Y CHANGELOG.md)")}
 export SOURCE_DATE_EPOCH TZ=UTC LC_ALL=C.UTF-8
 version=${DEB_VERSION:-$(scripts/version.sh)}
 architecture=$(dpkg --print-architecture)
-maintainer="${DEBFULLNAME:-$(git log -1 --format=%an)} <${DEBEMAIL:-$(git log -1 --format=%ae)}>"
+user=$(id -un)
+maintainer="${DEBFULLNAME:-$(last_commit %an "$user")} <${DEBEMAIL:-$(last_commit %ae "$user@$(hostname)")}>"
 umask 022
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/outbox-deb.XXXXXX")
@@ -138,6 +142,11 @@ place_papers outbox
 for page in docs/*.md; do place 644 "$page" usr/share/doc/outbox; done
 for picture in docs/dashboard/*.png; do place 644 "$picture" usr/share/doc/outbox/dashboard; done
 place 644 agent.toml usr/share/doc/outbox/examples
+(cd examples && find . -type f ! -path './avatars/*' ! -name '*.pyc' -printf '%P\n' | sort) | while read -r example; do
+    mode=644
+    [[ ! -x examples/$example ]] || mode=755
+    place "$mode" "examples/$example" "usr/share/doc/outbox/examples/$(dirname "$example")"
+done
 depends=$(libraries -e"$root/usr/bin/outbox" -dRecommends -e"$root/usr/libexec/outbox/outbox-media")
 pack outbox "$root" "Depends: $(sed -n 's/^shlibs:Depends=//p' <<<"$depends"), ca-certificates" \
     "Recommends: $(sed -n 's/^shlibs:Recommends=//p' <<<"$depends"), ffmpeg, libimage-exiftool-perl" \

@@ -154,6 +154,7 @@ TOML
 # Programs before 0.2.0 read no credentials.
 if [[ -n ${UPGRADE_FROM:-} ]]; then as_ann outbox login <<<"secret" >/dev/null 2>&1; fi
 expect "outbox doctor finds nothing that stops uploads, without libvips" as_ann CREDENTIALS_DIRECTORY=/run/ann-credentials outbox doctor
+expect "the package has the examples" test -x "$root/usr/share/doc/outbox/examples/drop-and-wait.sh"
 start_agent
 cp examples/sea.jpg "$root/home/ann/Outbox/sea.jpg"
 expect "a file arrives" as_ann outbox wait --timeout "${patience}s" /home/ann/Outbox/sea.jpg

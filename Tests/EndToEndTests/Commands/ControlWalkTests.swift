@@ -1,5 +1,6 @@
 import EndToEndSupport
 import Foundation
+import Glibc
 import TestSupport
 import Testing
 
@@ -129,6 +130,41 @@ struct ControlWalkTests {
         try await expectPost(done.url, title: "A short Friday", pictures: 2)
         #expect(output.standardError.contains("done"), "\(output)")
         #expect(try receiver.objects().count == 2)
+    }
+
+    @Test("drop-and-wait.sh prints the URL of a file, and watch_sidecars.py each state of files and posts")
+    func sidecars() async throws {
+        let (receiver, agent) = try await pair()
+        let watcher = try Program(
+            "/usr/bin/env", ["python3", example("watch_sidecars.py"), agent.outbox, "0.05"],
+            environment: ["PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"], directory: agent.directory.path,
+            outputPrefix: agent.directory.path("watcher"))
+        defer { watcher.kill(SIGKILL) }
+        let dropped = try await run(
+            "bash", [example("drop-and-wait.sh"), example("sea.jpg"), agent.outbox, "60"], for: agent)
+        #expect(dropped.code == 0 && dropped.standardOutput.hasPrefix(receiver.url), "\(dropped)")
+        let copy = try await run("cp", ["-r", example("source"), agent.path("sea-day")], for: agent)
+        #expect(copy.code == 0, "\(copy)")
+        try agent.drop("notes.txt", Array("no picture".utf8))
+        let post = try #require(try await agent.reached(source: "sea-day", .done).url)
+        for line in [
+            "* done       sea.jpg  \(dropped.standardOutput)", "* done       sea-day  \(post)\n",
+            "* rejected   notes.txt  ",
+        ] {
+            try await Poll.until("\(line)", lastState: { watcher.standardOutput + watcher.errorTail() }) {
+                watcher.standardOutput.contains(line)
+            }
+        }
+        #expect(watcher.ending == nil, "\(watcher.errorTail())")
+    }
+
+    @Test("a test runs every program in examples")
+    func complete() throws {
+        let tests = try Repository.text("Tests/EndToEndTests/Commands/ControlWalkTests.swift")
+        let names = try FileManager.default.contentsOfDirectory(atPath: example(""))
+        for name in names where name.hasSuffix(".py") || name.hasSuffix(".sh") {
+            #expect(tests.contains("example(\"\(name)\")"), "run \(name)")
+        }
     }
 
     @Test("the examples report errors with their exit codes")

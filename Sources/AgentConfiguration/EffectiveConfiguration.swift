@@ -64,6 +64,23 @@ package struct EffectiveConfiguration: Sendable, Equatable {
                 ?? [])
     }
 
+    /// What a setting does not do, although one may expect it; for `config check` only.
+    package var remarksOnSettings: [String] {
+        let remote = configuration.remote
+        var remarks: [String] = []
+        if remote.protocol == .s3, remote.key != Configuration.Remote().key {
+            remarks.append(
+                "remote.key: one content has one object, named after the first file with it; later files with the same content get no object of their own"
+            )
+        }
+        if let url = try? WebAddress(remote.url), !url.isEncrypted, url.host.lowercased() == "localhost" {
+            remarks.append(
+                "remote.url: localhost may lead to [::1], where another user can listen for the token; write 127.0.0.1 or [::1], whichever the server listens on"
+            )
+        }
+        return remarks
+    }
+
     /// The error to report if a token exists but must not be sent to this server; `nil` if it may be sent.
     package var tokenObjection: ConfigurationError? {
         guard !configuration.remote.allowsToken else { return nil }

@@ -111,7 +111,7 @@ struct FirstCommand: AsyncParsableCommand {
         abstract: "Move uploads to the head of the queue.",
         discussion: """
             They start as soon as a slot is free; running uploads are not interrupted. If you name several, the first \
-            one starts first. --all changes nothing, because the order stays the same.
+            one starts first.
 
             Examples:
               outbox first ~/Outbox/urgent.jpg
@@ -124,6 +124,10 @@ struct FirstCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var options: ActionOptions
+
+    func validate() throws {
+        if options.all { throw ValidationError("first takes no --all: name what to send first") }
+    }
 
     func run() async throws { try await options.run(.first) }
 }

@@ -40,6 +40,7 @@ struct ConfigCheckCommand: ParsableCommand {
         }
         if json { return try Output.standard.write(json: effective) }
         for warning in effective.notices { Output.error.attempt("outbox: warning: \(warning)") }
+        for remark in effective.remarksOnSettings { Output.error.attempt("outbox: note: \(remark)") }
         let file = effective.file.map { "# \($0)" } ?? "# no agent.toml was found: the defaults apply"
         try Output.standard.write(lines: ([file] + effective.lines()).map(DisplayText.escaped))
     }

@@ -12,7 +12,7 @@ struct LoginCommand: AsyncParsableCommand {
         discussion: """
             Reads a bearer token from the terminal (without echo), from stdin or from --token-file, and stores it in \
             the state directory with mode 0600. A running agent uses the token at once, and uploads that were signed \
-            out continue. The command returns when the agent works for --user. OUTBOX_TOKEN and remote.token_file take \
+            out continue. With --user, it returns once the agent has switched to that user. OUTBOX_TOKEN and remote.token_file take \
             precedence over the stored token.
 
             The command also asks the server whether it accepts the token, for 5 s at most. The token is stored \

@@ -5,6 +5,20 @@ import UploadCore
 @testable import AgentConfiguration
 
 @Suite struct ConfigurationValueTests {
+    @Test func `a template of S3 keys comes with the remark that one content has one object`() throws {
+        let s3 = "remote.protocol = \"s3\"\nremote.url = \"https://s3.example.org\"\nremote.bucket = \"b\"\n"
+        #expect(try load(s3).remarksOnSettings.isEmpty)
+        let remarks = try load(s3 + "remote.key = \"{prefix}{path}\"\n").remarksOnSettings
+        #expect(remarks.count == 1 && remarks[0].contains("one object"), "\(remarks)")
+    }
+
+    @Test func `localhost over plain http may be another user's program`() throws {
+        #expect(try load("remote.url = \"http://localhost:8787\"\n").remarksOnSettings.count == 1)
+        for url in ["http://127.0.0.1:8787", "https://localhost:8787", "http://[::1]:8787"] {
+            #expect(try load("remote.url = \"\(url)\"\n").remarksOnSettings.isEmpty, "\(url)")
+        }
+    }
+
     @Test func `every type of value is read`() throws {
         let configuration = try load(
             """

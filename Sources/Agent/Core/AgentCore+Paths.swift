@@ -10,21 +10,22 @@ extension AgentCore {
         if actions.isEmpty { return }
         var events: [MachineEvent] = []
         var writes: [LedgerWrite] = []
-        var changed: Set<RelativePath> = []
+        let told = actions.compactMap { if case .reportWhenDurable(let path) = $0 { path } else { nil } }
+        var changed = Set(told)
+        let ended = changed
         for action in actions {
             switch action {
             case .write(let write):
                 writes.append(write)
-                if case .drop(let record) = write { changed.insert(record.path) }
+                guard case .drop(let record) = write else { continue }
+                changed.insert(record.path)
+                if ended.contains(record.path) { countOutcomeWithoutUpload(record) }
             case .upload(let event): events.append(posts.held(event) { record(of: $0) })
-            case .reportWhenDurable(let path):
-                changed.insert(path)
-                countOutcomeWithoutUpload(of: path)
+            case .reportWhenDurable: break
             default: prepare(action)
             }
         }
         tellMachine(events, storing: writes)
-        let told = actions.compactMap { if case .reportWhenDurable(let path) = $0 { path } else { nil } }
         if !told.isEmpty { decision.performOnceDurable(.report(told)) }
         tellPostsOnceDurable(of: changed.sorted())
         for action in actions { conclude(action) }
@@ -32,8 +33,8 @@ extension AgentCore {
 
     /// Counts a path that just reached a final state without an upload of its own: the server has had its content, or
     /// the file can't be read.
-    private mutating func countOutcomeWithoutUpload(of path: RelativePath) {
-        guard let record = record(of: path), record.finishedAt == now.wall else { return }
+    private mutating func countOutcomeWithoutUpload(_ record: DropRecord) {
+        guard record.finishedAt == now.wall else { return }
         switch (record.state, record.remote, record.error) {
         case (.done, let remote?, _): decision.perform(.count(.done(remote, deduplicated: true)))
         case (.failed, _, let error?): decision.perform(.count(.failed(error)))

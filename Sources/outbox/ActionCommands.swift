@@ -126,7 +126,7 @@ struct FirstCommand: AsyncParsableCommand {
     @OptionGroup var options: ActionOptions
 
     func validate() throws {
-        if options.all { throw ValidationError("first takes no --all: name what to send first") }
+        if options.all { throw ValidationError("--all would change nothing: name what to send first") }
     }
 
     func run() async throws { try await options.run(.first) }

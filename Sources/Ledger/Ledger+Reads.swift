@@ -1,27 +1,42 @@
 public import UploadCore
 
-/// A place among all drops, where a page begins (`Ledger.drops(from:)`).
+/// A place among all drops, or among those below a directory, where a page begins (`Ledger.drops(within:from:)`).
 public struct DropPosition: Hashable, Sendable {
     /// The place before all drops.
-    public static let first = DropPosition(key: [])
+    public static let first = DropPosition()
 
-    fileprivate let key: [UInt8]
+    /// The first key to read; nil at the beginning of a directory.
+    fileprivate var key: [UInt8]?
+    /// The hashes of the directories still to read. The last one comes next.
+    fileprivate var directories: [UInt64] = []
+    /// The hashes of all directories so far. Paths with equal hashes could form a cycle.
+    fileprivate var seen: Set<UInt64> = []
 }
 
 // A damaged record counts as absent: the agent determines its facts again, and the next write replaces the record.
 extension Ledger {
+    /// The maximum number of records in a page.
+    private static let mostRecords = 512
+
     /// Returns the record of a path; nil if none exists.
     public func drop(at path: RelativePath) throws(LedgerError) -> DropRecord? {
         try read { transaction throws(LMDBError) in try drops.slot(of: path, in: transaction).record }
     }
 
     /// Returns the paths that have a content, in no particular order.
-    public func drops(of key: ContentKey) throws(LedgerError) -> [RelativePath] {
+    ///
+    /// - Parameter count: the maximum number of paths.
+    public func drops(of key: ContentKey, atMost count: Int = .max) throws(LedgerError) -> [RelativePath] {
         let prefix = LedgerKeys.content(key)
         return try read { transaction throws(LMDBError) in
+            var slots: [[UInt8]] = []
+            try transaction.scan(LedgerTable.contents.table, from: prefix) { entry, _ in
+                guard entry.starts(with: prefix) else { return false }
+                slots.append(Array(entry.dropFirst(prefix.count)))
+                return slots.count < count
+            }
             var paths: [RelativePath] = []
-            for entry in try transaction.keys(LedgerTable.contents.table, prefix: prefix) {
-                let slot = Array(entry.dropFirst(prefix.count))
+            for slot in slots {
                 let record = try transaction.get(LedgerTable.drops.table, slot) { DropRecord.decode($0, key: slot) }
                 switch record {
                 // A record that was damaged when it was replaced leaves a stale index entry.
@@ -82,15 +97,49 @@ extension Ledger {
         }
     }
 
-    /// Returns some hundred drops, in no particular order.
+    /// Returns some hundred drops, in no particular order: the drop at a path and those below it.
+    ///
+    /// The cost of all pages grows with the number of drops below the path, not with the ledger.
     ///
     /// - Parameter damaged: called for each unreadable record, which is left out.
     /// - Returns: the drops, and where the next page begins; nil after the last one.
     public func drops(
-        from position: DropPosition, damaged: (LedgerError) -> Void = { _ in }
+        within directory: RelativePath = .root, from position: DropPosition,
+        damaged: (LedgerError) -> Void = { _ in }
     ) throws(LedgerError) -> (drops: [DropRecord], next: DropPosition?) {
-        let page = try page(of: DropRecord.self, from: position.key, damaged: damaged)
-        return (page.records, page.next.map { DropPosition(key: $0) })
+        var position = position
+        if directory == .root {
+            let page = try page(of: DropRecord.self, from: position.key ?? [], damaged: damaged)
+            position.key = page.next
+            return (page.records, page.next == nil ? nil : position)
+        }
+        var found: [DropRecord] = []
+        if position == .first {
+            if let record = try drop(at: directory) { found.append(record) }
+            position.directories = [drops.hash(directory.bytes[...])]
+            position.seen = Set(position.directories)
+        }
+        while found.count < Self.mostRecords / 2, let hash = position.directories.last {
+            let bucket = LedgerKeys.hashed(hash)
+            let page = try page(
+                of: DropRecord.self, from: position.key ?? bucket, startingWith: bucket, damaged: damaged)
+            found += page.records.filter { $0.path != directory && $0.path.isWithin(directory) }
+            position.key = page.next
+            if page.next != nil { continue }
+            position.directories.removeLast()
+            for below in try subdirectories(of: hash) where position.seen.insert(below).inserted {
+                position.directories.append(below)
+            }
+        }
+        return (found, position.directories.isEmpty ? nil : position)
+    }
+
+    private func subdirectories(of hash: UInt64) throws(LedgerError) -> [UInt64] {
+        let bucket = LedgerKeys.hashed(hash)
+        let entries = try read { transaction throws(LMDBError) in
+            .success(try transaction.keys(LedgerTable.directories.table, prefix: bucket))
+        }
+        return (entries ?? []).map { LedgerKeys.number($0.dropFirst(bucket.count)) }
     }
 
     /// Returns the number of drops, traces and unreadable ones included. The cost does not grow with it.
@@ -103,23 +152,11 @@ extension Ledger {
     public func forEachDrop(
         within directory: RelativePath, _ body: (DropRecord) -> Bool, damaged: (LedgerError) -> Void = { _ in }
     ) throws(LedgerError) {
-        if directory == .root { return try forEachDrop(body, damaged: damaged) }
-        if let record = try drop(at: directory), !body(record) { return }
-        var buckets = [LedgerKeys.hashed(drops.hash(directory.bytes[...]))]
-        // Paths with equal hashes could form a cycle.
-        var seen = Set(buckets)
-        while let bucket = buckets.popLast() {
-            var next: [UInt8]? = bucket
-            while let start = next {
-                let page = try page(of: DropRecord.self, from: start, startingWith: bucket, damaged: damaged)
-                for record in page.records
-                where record.path != directory && record.path.isWithin(directory) && !body(record) { return }
-                next = page.next
-            }
-            let entries = try read { transaction throws(LMDBError) in
-                .success(try transaction.keys(LedgerTable.directories.table, prefix: bucket))
-            }
-            buckets += (entries ?? []).map { Array($0.dropFirst(bucket.count)) }.filter { seen.insert($0).inserted }
+        var next: DropPosition? = .first
+        while let position = next {
+            let page = try drops(within: directory, from: position, damaged: damaged)
+            for record in page.drops where !body(record) { return }
+            next = page.next
         }
     }
 
@@ -301,10 +338,9 @@ extension Ledger {
         of type: Record.Type, from start: [UInt8], startingWith prefix: [UInt8] = [],
         damaged: (LedgerError) -> Void
     ) throws(LedgerError) -> (records: [Record], next: [UInt8]?) {
-        let mostRecords = 512
         let mostBytes = 1 << 20
         var found: [Result<Record, LedgerError>] = []
-        found.reserveCapacity(mostRecords)
+        found.reserveCapacity(Self.mostRecords)
         var size = 0
         var next: [UInt8]?
         _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
@@ -313,7 +349,7 @@ extension Ledger {
                 let key = Array(key)
                 found.append(Record.decode(value, key: key))
                 size += value.count
-                if found.count < mostRecords && size < mostBytes { return true }
+                if found.count < Self.mostRecords && size < mostBytes { return true }
                 // The smallest key above this one.
                 next = key + [0]
                 return false

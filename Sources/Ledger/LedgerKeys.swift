@@ -55,7 +55,8 @@ enum LedgerKeys {
         return ContentKey(high: number(bytes.prefix(8)), low: number(bytes.suffix(8)))
     }
 
-    private static func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    /// Returns the number that some bytes of a key stand for.
+    static func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 
     static func page(_ key: ContentKey, _ index: Int) -> [UInt8] {
         var bytes = bigEndian(key.high, key.low)

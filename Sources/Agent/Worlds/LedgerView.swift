@@ -55,12 +55,15 @@ struct LedgerView: Sendable {
         }
     }
 
-    /// Returns some hundred records, in no particular order. The first page includes all pending changes; further pages
-    /// repeat some.
-    func page(from position: DropPosition) throws(LedgerError) -> (drops: [DropRecord], next: DropPosition?) {
-        let stored = try ledger.drops(from: position, damaged: logDamage)
+    /// Returns some hundred records at or below a directory, in no particular order. The first page includes all pending
+    /// changes; further pages repeat some.
+    func page(
+        within directory: RelativePath = .root, from position: DropPosition
+    ) throws(LedgerError) -> (drops: [DropRecord], next: DropPosition?) {
+        let stored = try ledger.drops(within: directory, from: position, damaged: logDamage)
         let records = stored.drops.compactMap { unsaved.covers($0.path) ? unsaved.drop(at: $0.path) : $0 }
-        return (records + (position == .first ? unsaved.records : []), stored.next)
+        let pending = position == .first ? unsaved.records(within: directory) : []
+        return (records + pending, stored.next)
     }
 
     func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void) {
@@ -84,9 +87,11 @@ struct LedgerView: Sendable {
     }
 
     /// Returns the records of all paths that hold a content.
-    func records(of key: ContentKey) throws(LedgerError) -> [DropRecord] {
+    ///
+    /// - Parameter count: the maximum number of stored ones.
+    func records(of key: ContentKey, atMost count: Int = .max) throws(LedgerError) -> [DropRecord] {
         var records: [DropRecord] = []
-        for path in unsaved.paths(of: key).union(try ledger.drops(of: key)) {
+        for path in unsaved.paths(of: key).union(try ledger.drops(of: key, atMost: count)) {
             if let record = try read(path), record.key == key { records.append(record) }
         }
         return records

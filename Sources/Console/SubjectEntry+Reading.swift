@@ -10,6 +10,11 @@ extension SubjectEntry {
     /// Whether the server confirmed the file or post.
     package var isDone: Bool { state == FileState.done.rawValue }
 
+    /// Whether the user removed the unfinished file, or dismissed the failed one.
+    var isSettledByUser: Bool {
+        state == FileState.cancelled.rawValue && ["removed", "dismissed"].contains(error?.code)
+    }
+
     /// The path, escaped for display.
     package var shownPath: String { DisplayText.escaped(path) }
 

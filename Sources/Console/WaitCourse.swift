@@ -47,7 +47,7 @@ package struct WaitCourse: Sendable {
     private var absent: Set<RelativePath> = []
     private var hasLooked = false
     private let passesOverOldRejections: Bool
-    /// Files rejected before the wait began, with the time they ended. They don't count.
+    /// Files rejected, removed or dismissed before the wait began, with the time they ended. They don't count.
     private var oldRejections: [RelativePath: String?] = [:]
 
     /// Creates a wait that has not polled yet.
@@ -101,10 +101,11 @@ package struct WaitCourse: Sendable {
         files.contains(path) || directories.contains { path.isWithin($0) }
     }
 
-    /// Whether the file was rejected before the wait began. A file that is examined again counts.
+    /// Whether the file was rejected, or its user removed or dismissed it, before the wait began. A file that is examined
+    /// again counts.
     private mutating func isPassedOver(_ entry: any SubjectEntry, at path: RelativePath) -> Bool {
         guard passesOverOldRejections else { return false }
-        let isRejected = entry.state == FileState.rejected.rawValue
+        let isRejected = entry.state == FileState.rejected.rawValue || entry.isSettledByUser
         if !hasLooked, isRejected { oldRejections[path] = .some(entry.finished_at) }
         guard let end = oldRejections[path] else { return false }
         if isRejected, end == entry.finished_at { return true }

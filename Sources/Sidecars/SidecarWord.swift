@@ -18,7 +18,9 @@ package struct SidecarWord: Equatable, Sendable {
     package var fileState: FileState? { FileState(rawValue: state) }
 
     /// Whether the user cancelled the file, as opposed to a removal or a newer picture.
-    package var isCancelledByUser: Bool { state == FileState.cancelled.rawValue && code == "cancelled" }
+    package var isCancelledByUser: Bool {
+        state == FileState.cancelled.rawValue && ["cancelled", "dismissed"].contains(code)
+    }
 
     /// Parses a sidecar's full text.
     ///

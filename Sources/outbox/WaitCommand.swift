@@ -15,8 +15,8 @@ struct WaitCommand: AsyncParsableCommand {
             its post, which is done once the server confirms the post.
 
             Without names, the command waits for everything but drafts: until the agent has scanned the whole outbox \
-            and nothing was under way for 0.3 s. Files that were rejected earlier don't count, unless you give \
-            --all-time.
+            and nothing was under way for 0.3 s. Files that were rejected, removed or dismissed (`outbox cancel`) earlier \
+            don't count, unless you give --all-time.
 
             Examples:
               outbox wait

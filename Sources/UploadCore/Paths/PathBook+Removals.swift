@@ -34,14 +34,17 @@ extension PathBook {
 
     mutating func removed(_ path: RelativePath) {
         forgetIntake(of: path)
-        guard var record = record(of: path) else { return }
+        guard let record = record(of: path) else { return }
         switch record.state {
         // The agent removed the file itself.
         case .done where !record.hasFile || retirement.covers(path): break
         case .done, .rejected: forget(path: path)
-        case .failed, .cancelled:
+        case .cancelled:
             add(.postLost(record))
             noteGone(record)
+        case .failed:
+            add(.postLost(record))
+            cancelRemoved(record)
         default:
             if let key = record.key {
                 if isPortrait(path) {
@@ -52,13 +55,18 @@ extension PathBook {
                 }
                 add(.upload(.leave(path, key)))
             }
-            record.state = .cancelled
-            record.identity = nil
-            record.finishedAt = now.wall
-            record.error = .removed
-            store(record)
-            add(.reportWhenDurable(path))
+            cancelRemoved(record)
         }
+    }
+
+    private mutating func cancelRemoved(_ old: DropRecord) {
+        var record = old
+        record.state = .cancelled
+        record.identity = nil
+        record.finishedAt = now.wall
+        record.error = .removed
+        store(record)
+        add(.reportWhenDurable(record.path))
     }
 
     /// Forgets a path and removes its sidecar.
@@ -172,7 +180,7 @@ extension DropRecord {
     /// Whether the outcome stays visible for a while after the file is gone.
     var outlivesFile: Bool {
         switch state {
-        case .cancelled, .failed: true
+        case .cancelled: true
         case .done: !hasFile
         default: false
         }

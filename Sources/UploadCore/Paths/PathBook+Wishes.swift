@@ -67,11 +67,11 @@ extension PathBook {
     }
 
     private mutating func cancel(_ old: DropRecord) -> String? {
-        if old.state.isFinal { return "the file is already \(old.state.rawValue)" }
+        if old.state.isFinal, old.state != .failed { return "the file is already \(old.state.rawValue)" }
         var record = old
         record.state = .cancelled
         record.finishedAt = now.wall
-        record.error = .cancelledByUser
+        record.error = old.state == .failed ? .dismissed : .cancelledByUser
         // Ignores the present file from now on. A file written later is accepted.
         if let identity = facts.look(at: old.path).identity {
             // The file changed after its hash. Its present content is unknown.
@@ -84,7 +84,7 @@ extension PathBook {
             record.flags = .cancelledEarly
         }
         store(record)
-        if let key = old.key { add(.upload(.leave(old.path, key))) }
+        if let key = old.key, old.state != .failed { add(.upload(.leave(old.path, key))) }
         add(.reportWhenDurable(old.path))
         return nil
     }

@@ -79,8 +79,8 @@ extension DropRecord {
         }
     }
 
-    /// Whether the user cancelled the file. A rename does not change this.
-    public var isCancelledByUser: Bool { state == .cancelled && error?.code == "cancelled" }
+    /// Whether the user cancelled the file, or dismissed it after it failed. A rename does not change this.
+    public var isCancelledByUser: Bool { state == .cancelled && ["cancelled", "dismissed"].contains(error?.code) }
 
     /// Whether the agent must know the path from its start, before the queue or a scan leads to the path: the user's wish
     /// applies to it, it has no owner, or the ledger has no upload of it. The ledger keeps an index of these paths, so a

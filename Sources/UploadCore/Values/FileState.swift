@@ -62,6 +62,11 @@ extension FileError {
     /// Whether the server refused the credentials, or nobody is signed in.
     package var isSignedOut: Bool { code == "signed_out" }
 
+    /// The error of a failed file that the user wants to hear no more of.
+    package static var dismissed: FileError {
+        FileError(code: "dismissed", message: "it failed, and the user dismissed it", retryable: false)
+    }
+
     /// The error of a file that the user cancelled.
     package static var cancelledByUser: FileError {
         FileError(code: "cancelled", message: "cancelled by the user", retryable: false)

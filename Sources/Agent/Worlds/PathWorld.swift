@@ -50,6 +50,10 @@ struct PathWorld: PathFacts {
         stored.asked { () throws(LedgerError) in try stored.anyRecord(of: key) }
     }
 
+    func storedRecords(of key: ContentKey, atMost count: Int) -> [DropRecord] {
+        stored.asked { () throws(LedgerError) in try stored.records(of: key, atMost: count) } ?? []
+    }
+
     func confirmation(of key: ContentKey) -> Confirmation? { stored.confirmation(of: key) }
 
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool {

@@ -205,10 +205,11 @@ extension PathBook {
     ///
     /// - Returns: whether there was a wish.
     mutating func followContent(to path: RelativePath, _ file: FileIdentity, _ key: ContentKey) -> Bool {
-        let names = wishIndex.paths(of: key)
-        guard !names.isEmpty, record(of: path)?.key != key, !isPortrait(path) else { return false }
-        let old = names.prefix(Self.mostNames).sorted().first {
-            $0 != path && !isPortrait($0) && !isAway($0) && facts.look(at: $0).isGone
+        guard !wishIndex.isEmpty, record(of: path)?.key != key, !isPortrait(path) else { return false }
+        let names = facts.storedRecords(of: key, atMost: Self.mostNames).map(\.path).sorted()
+        let old = names.first {
+            $0 != path && !isPortrait($0) && !isAway($0)
+                && record(of: $0).map { $0.key == key && $0.wishFollowsContent } == true && facts.look(at: $0).isGone
         }
         guard let old else { return false }
         // Keeps the wish in case the original file reappears.
@@ -239,7 +240,7 @@ extension PathBook {
     /// Returns a name that the file left and whose record holds a wish for the file.
     private func bearer(of file: FileIdentity, except path: RelativePath) -> RelativePath? {
         wishIndex.paths(of: file).prefix(Self.mostNames).first {
-            $0 != path && hasLeft($0, file) && isAlike($0, path)
+            $0 != path && record(of: $0)?.bearsWish(for: file) == true && hasLeft($0, file) && isAlike($0, path)
         }
     }
 
@@ -287,7 +288,9 @@ extension PathBook {
 
     /// Whether the file of a missing name may be an arrival of equal size whose content is still unknown.
     func mayTurnUp(_ path: RelativePath) -> Bool {
-        guard wishIndex.followsContent(of: path), let size = record(of: path)?.identity?.size else { return false }
+        guard let record = record(of: path), record.wishFollowsContent, let size = record.identity?.size else {
+            return false
+        }
         return names.hasArrival(ofSize: size)
     }
 

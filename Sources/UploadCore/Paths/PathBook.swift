@@ -70,7 +70,7 @@ package struct PathBook: Sendable {
     var names = NameChanges(grace: PathBook.removalGrace)
     /// Wishes for paths whose content is still unknown.
     var wishes = EarlyWishes()
-    /// Index of files that the user cancelled, paused or moved to the head of the queue.
+    /// Index of files that the user cancelled, paused or moved to the head of the queue, as far as memory allows.
     var wishIndex = WishIndex()
     /// Files that the user cancelled or paused and whose names other files took.
     var displaced = RecentTable<FileIdentity.Mark, DropRecord>(generation: 256)
@@ -296,6 +296,7 @@ private struct NoFacts: PathFacts {
     func confirmation(of key: ContentKey) -> Confirmation? { nil }
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool { false }
     func anyStoredRecord(of key: ContentKey) -> DropRecord? { nil }
+    func storedRecords(of key: ContentKey, atMost count: Int) -> [DropRecord] { [] }
     func sidecarWish(of path: RelativePath) -> SidecarWish? { nil }
     func waiters(of key: ContentKey) -> [RelativePath] { [] }
     func hasUpload(of key: ContentKey) -> Bool { false }

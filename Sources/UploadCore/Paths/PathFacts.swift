@@ -17,6 +17,9 @@ package protocol PathFacts: Sendable {
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool
     /// Returns the ledger's record of any path that has this content, including pending changes.
     func anyStoredRecord(of key: ContentKey) -> DropRecord?
+    /// Returns the ledger's records of paths that have this content, including pending changes, in no particular order;
+    /// not all if more are stored.
+    func storedRecords(of key: ContentKey, atMost count: Int) -> [DropRecord]
     /// Returns the user's wish as the path's sidecar states it. Called only after the ledger was lost.
     func sidecarWish(of path: RelativePath) -> SidecarWish?
     /// Whether uploads exist that the upload machine does not hold, because only the ledger does.

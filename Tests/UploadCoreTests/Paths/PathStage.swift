@@ -472,6 +472,10 @@ struct PathStageFacts: PathFacts {
     func anyStoredRecord(of key: ContentKey) -> DropRecord? { ledger.values.first { $0.key == key } }
     func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key] }
     func canAnswer(about path: RelativePath, _ key: ContentKey?) -> Bool { true }
+    func storedRecords(of key: ContentKey, atMost count: Int) -> [DropRecord] {
+        Array(ledger.values.filter { $0.key == key }.sorted { $0.path < $1.path }.prefix(count))
+    }
+
     func sidecarWish(of path: RelativePath) -> SidecarWish? { nil }
     var hasBacklog: Bool { !backlog.isEmpty }
     func isHeld(_ key: ContentKey) -> Bool { waiters[key] != nil && !backlog.contains(key) }

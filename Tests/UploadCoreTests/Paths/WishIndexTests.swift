@@ -16,17 +16,19 @@ struct WishIndexTests {
         return record
     }
 
-    @Test("holds exactly the files that the user cancelled or paused")
+    @Test("holds the files that the user cancelled, dismissed or paused")
     func holds() throws {
-        var index = WishIndex()
         for (state, code, isHeld) in [
-            (.cancelled, "cancelled", true), (.cancelled, "removed", false), (.cancelled, "superseded", false),
+            (.cancelled, "cancelled", true), (.cancelled, "dismissed", true), (.cancelled, "removed", false),
+            (.cancelled, "superseded", false),
             (.paused, nil, true), (.queued, nil, false), (.done, nil, false), (.failed, "refused", false),
         ] as [(FileState, String?, Bool)] {
+            var index = WishIndex()
             let record = try record("a", state, code: code)
             index.take(.drop(record))
             #expect(index.paths(of: file) == (isHeld ? [record.path] : []))
-            #expect(index.paths(of: key) == (isHeld ? [record.path] : []))
+            #expect(index.isEmpty == !isHeld)
+            #expect(record.bearsWish(for: file) == isHeld && record.wishFollowsContent == isHeld)
         }
     }
 
@@ -66,13 +68,30 @@ struct WishIndexTests {
     func forgets() throws {
         var index = WishIndex()
         var record = try record("a", .cancelled, code: "cancelled")
-        index.update(record)
-        #expect(index.followsContent(of: record.path))
+        #expect(record.wishFollowsContent)
         record.flags = .fileIsGone
+        #expect(!record.wishFollowsContent && record.bearsWish(for: file))
+        record.key = nil
         index.update(record)
-        #expect(index.paths(of: key) == [])
         #expect(index.paths(of: file) == [record.path])
         index.take(.forgetDrop(record.path))
         #expect(index.paths(of: file) == [])
+    }
+
+    @Test("does not grow with the number of cancelled files whose content is known")
+    func bounded() throws {
+        var index = WishIndex()
+        var last = file
+        for inode in 0..<20_000 {
+            var record = try record("\(inode)", .cancelled, code: "cancelled")
+            last.inode = UInt64(inode)
+            record.identity = last
+            index.update(record)
+        }
+        let held = (0..<20_000).count { inode in
+            last.inode = UInt64(inode)
+            return !index.paths(of: last).isEmpty
+        }
+        #expect(held >= 4096 && held <= 8192)
     }
 }

@@ -1,3 +1,4 @@
+import Ledger
 import UploadCore
 
 /// What `WatchIntake` may ask.
@@ -16,8 +17,10 @@ protocol WatchFacts {
 
     /// Whether the path is the `source.toml` of a post, or makes its directory a post.
     func isDescription(_ path: RelativePath) -> Bool
-    /// Returns the known paths at or below a directory.
-    func paths(within directory: RelativePath) -> [RelativePath]
+    /// Returns some of the known paths at or below a directory, and where the next page begins.
+    func page(within directory: RelativePath, from position: DropPosition) -> (
+        paths: [RelativePath], next: DropPosition?
+    )
     func look(at path: RelativePath) -> FileLook
     /// Returns why a file of this size is rejected; `nil` if the size is accepted.
     func objection(toSize size: UInt64) -> FileError?

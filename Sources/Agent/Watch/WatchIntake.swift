@@ -1,5 +1,6 @@
 import FileWatch
 import Intake
+import Ledger
 import LinuxSystem
 import Logging
 import SystemPackage
@@ -7,14 +8,15 @@ import UploadCore
 
 /// Translates events of the watch into steps for path book, posts and the rest of the agent.
 ///
-/// A directory may hold many files, so the intake renames them one after the other. Other work gets its turn in between.
+/// A directory may hold many files, so the intake renames them page by page, one after the other. Other work gets its turn
+/// in between.
 struct WatchIntake: Sendable {
     /// Longest time the coordinator handles watch events without a break.
     static let slice = Duration.milliseconds(20)
 
-    /// A renamed directory whose files come next.
-    private var directory: (old: RelativePath, new: RelativePath)?
-    /// Files of renamed directories that await their new names. The last one comes next.
+    /// A renamed directory whose files come next, and how far they have come.
+    private var directory: (old: RelativePath, new: RelativePath, next: DropPosition)?
+    /// Renamed files, and a page of those of a renamed directory, that await their new names. The last one comes next.
     private var moves: [(old: RelativePath, new: RelativePath)] = []
 
     /// Returns the steps of the next queued event, or of the next file of a renamed directory; `nil` if nothing is left.
@@ -44,7 +46,7 @@ struct WatchIntake: Sendable {
         case .unreadable(let path, let error): return [unreadable(path, error, facts.look(at: path))]
         case .gone(let path): return [.path(.gone(path))]
         case .renamed(let old, let new, let isDirectory):
-            if isDirectory { directory = (old, new) } else { moves.append((old, new)) }
+            if isDirectory { directory = (old, new, .first) } else { moves.append((old, new)) }
             return []
         case .scanned(let summary): return scanned(summary, facts)
         case .deferring(let isDeferring): return [.deferring(isDeferring)]
@@ -80,9 +82,10 @@ struct WatchIntake: Sendable {
 
     /// Returns the steps of the next file of a renamed directory; `nil` if none is left.
     mutating func nextMove(_ facts: some WatchFacts) -> [AgentStep]? {
-        if let (old, new) = directory {
-            directory = nil
-            for source in facts.paths(within: old) {
+        while moves.isEmpty, let (old, new, position) = directory {
+            let page = facts.page(within: old, from: position)
+            directory = page.next.map { (old, new, $0) }
+            for source in page.paths {
                 if let target = source.moved(from: old, to: new) { moves.append((source, target)) }
             }
         }

@@ -1,4 +1,5 @@
 import Intake
+import Ledger
 import UploadCore
 
 /// Answers the questions of `WatchIntake` from path book, posts, ledger and disk.
@@ -19,7 +20,17 @@ struct WatchWorld: WatchFacts {
     var outbox: String { paths.files.root }
 
     func isDescription(_ path: RelativePath) -> Bool { posts.directory(describedBy: path) != nil }
-    func paths(within directory: RelativePath) -> [RelativePath] { book.paths(within: directory, facts: paths) }
+
+    func page(within directory: RelativePath, from position: DropPosition) -> (
+        paths: [RelativePath], next: DropPosition?
+    ) {
+        let stored = paths.stored
+        let page = stored.asked { () throws(LedgerError) in try stored.page(within: directory, from: position) }
+        let known = page?.drops.map(\.path) ?? []
+        guard position == .first else { return (known, page?.next) }
+        return (book.drops.paths(within: directory) + known.filter { book.drops[$0] == nil }, page?.next)
+    }
+
     func look(at path: RelativePath) -> FileLook { paths.look(at: path) }
     func objection(toSize size: UInt64) -> FileError? { rules.objection(toSize: size) }
 }

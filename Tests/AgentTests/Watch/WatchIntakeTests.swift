@@ -1,4 +1,5 @@
 import Foundation
+import Ledger
 import LinuxSystem
 import SystemPackage
 import TestSupport
@@ -22,7 +23,9 @@ struct WatchIntakeTests {
         var descriptions: [RelativePath] { known.filter(isDescription) }
         var outbox: String { "/outbox" }
         func isDescription(_ path: RelativePath) -> Bool { PostPlaces.directory(of: path) != nil }
-        func paths(within directory: RelativePath) -> [RelativePath] { known.filter { $0.isWithin(directory) } }
+        func page(within directory: RelativePath, from position: DropPosition) -> (
+            paths: [RelativePath], next: DropPosition?
+        ) { (known.filter { $0.isWithin(directory) }, nil) }
         func look(at path: RelativePath) -> FileLook {
             let file = FileIdentity(device: 1, inode: 1, size: 1, modified: 1, changed: 1, born: 1)
             return .there(isDirectory ? .directory : .regular, file)

@@ -10,6 +10,8 @@ package struct ActionReport: Encodable, Equatable, Sendable {
     package private(set) var sources: ActionTally<SourceEntry>?
 
     private let action: UserAction
+    /// Whether the agent acts on more files later.
+    private var continues = false
 
     /// Longer lists of files are cut and counted.
     private static let longestList = 20
@@ -20,13 +22,14 @@ package struct ActionReport: Encodable, Equatable, Sendable {
     }
 
     private enum CodingKeys: CodingKey {
-        case sources
+        case sources, continues
     }
 
     package func encode(to encoder: any Encoder) throws {
         try files.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(sources, forKey: .sources)
+        if continues { try container.encode(true, forKey: .continues) }
     }
 
     /// Adds the agent's answer for files.
@@ -39,6 +42,15 @@ package struct ActionReport: Encodable, Equatable, Sendable {
             let isFine = state.map { action.isFulfilled(by: $0) || (!isNamed && !action.concerns($0)) } ?? false
             files.add(outcome, isFine: isFine)
         }
+    }
+
+    /// Adds the agent's answer for all files, or for those of a directory. It may count more files than it lists.
+    package mutating func add(_ answer: ActionAnswer<FileEntry>) {
+        add(answer.outcomes, isNamed: false)
+        let listed = answer.outcomes.changed().count
+        files.counts.changed += answer.changed - listed
+        files.counts.unchanged += answer.unchanged - (answer.outcomes.count - listed)
+        if answer.continues { continues = true }
     }
 
     /// Adds the agent's answer for a post.
@@ -67,8 +79,9 @@ package struct ActionReport: Encodable, Equatable, Sendable {
             guard action == .submit else { return "" }
             return ": \(Quantity.count(post.files.count, "file")), \(Quantity.size(post.size))"
         }
-        guard files.isEmpty else { return (posts ?? []) + files.lines(done, look, longest: Self.longestList) }
-        return posts ?? [action.nothingToDo]
+        let rest = continues ? ["the agent continues with the other files by itself"] : []
+        guard files.isEmpty else { return (posts ?? []) + files.lines(done, look, longest: Self.longestList) + rest }
+        return (posts ?? (continues ? [] : [action.nothingToDo])) + rest
     }
 
     /// Error messages for the user, one line each.
@@ -85,12 +98,21 @@ package struct ActionReport: Encodable, Equatable, Sendable {
 
 /// The result of an action on several files, or on several posts.
 package struct ActionTally<Entry: SubjectEntry>: Encodable, Equatable, Sendable {
+    /// The numbers of files or posts, listed or not.
+    struct Counts: Encodable, Equatable, Sendable {
+        var changed = 0
+        var unchanged = 0
+        var failed = 0
+    }
+
     /// Files or posts that the action changed.
     private(set) var changed: [Entry] = []
     /// Files or posts already in the wanted state, with the agent's reason.
     private(set) var unchanged: [ActionOutcome<Entry>] = []
     /// Files or posts not in the wanted state, with the reason.
     private(set) var failed: [ActionOutcome<Entry>] = []
+    /// How many there are. Of very many the agent lists only the first.
+    var counts = Counts()
 
     /// Creates an empty tally.
     package init() {}
@@ -101,10 +123,13 @@ package struct ActionTally<Entry: SubjectEntry>: Encodable, Equatable, Sendable 
     mutating func add(_ outcome: ActionOutcome<Entry>, isFine: Bool) {
         if outcome.refusal == nil {
             changed.append(outcome.subject)
+            counts.changed += 1
         } else if isFine {
             unchanged.append(outcome)
+            counts.unchanged += 1
         } else {
             failed.append(outcome)
+            counts.failed += 1
         }
     }
 
@@ -122,14 +147,14 @@ package struct ActionTally<Entry: SubjectEntry>: Encodable, Equatable, Sendable 
     ) -> [String] {
         var lines: [String] = []
         if changed.count > longest {
-            lines.append("\(changed.count) \(Entry.shownNoun)s \(done)")
+            lines.append("\(counts.changed) \(Entry.shownNoun)s \(done)")
         } else {
             lines += changed.map { look.paint(done, .green) + " " + $0.shownPath + remark($0) }
         }
         if unchanged.count <= longest {
             lines += unchanged.map { look.paint("unchanged", .dim) + " \($0.subject.shownPath): \($0.shownReason)" }
         } else if changed.isEmpty {
-            lines.append("\(unchanged.count) \(Entry.shownNoun)s are unchanged")
+            lines.append("\(counts.unchanged) \(Entry.shownNoun)s are unchanged")
         }
         return lines
     }

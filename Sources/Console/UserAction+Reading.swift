@@ -8,7 +8,8 @@ extension UserAction {
         switch self {
         case .pause: !state.isFinal && state != .paused
         case .resume: state == .paused
-        case .cancel: !state.isFinal
+        // A failed file is dismissed.
+        case .cancel: !state.isFinal || state == .failed
         case .retry: state == .failed || state == .waiting
         case .first: !state.isFinal && state != .uploading && state != .verifying
         case .submit: false
@@ -18,7 +19,7 @@ extension UserAction {
     /// Whether the action has an effect on a post. Used when the user names a directory with several posts; drafts are
     /// then skipped.
     package func concerns(_ source: SourceEntry) -> Bool {
-        FileState(rawValue: source.state).map(concerns) ?? false
+        FileState(rawValue: source.state).map { concerns($0) && (self != .cancel || !$0.isFinal) } ?? false
     }
 
     /// Whether a path in this state already is as the user wants. If so, it is no failure that the action did nothing.

@@ -33,9 +33,17 @@ package protocol ControlBackend: Sendable {
 
     /// Performs an action on files. The result is durable on return.
     ///
-    /// - Returns: the outcome for each path, sorted by path; for `all`, only paths that should have changed. `nil` if no
-    ///   file has this id or key.
+    /// - Returns: the outcome for each path, sorted by path; `nil` if no file has this id or key.
     func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]?
+
+    /// Performs an action on everything, or on the files below a directory that belong to no post. What the answer says is
+    /// durable.
+    ///
+    /// Pausing and resuming everything survive restarts and apply to new files. Cancelling affects all unfinished and
+    /// failed paths, retrying affects failed and waiting paths; below a directory also cancelled and rejected ones.
+    ///
+    /// - Returns: the outcomes, only of paths that should have changed.
+    func performOnAll(_ action: UserAction, below directory: RelativePath?) async -> ActionAnswer<FileReport>
 
     /// Removes sidecars and entries of vanished files after their retention. Confirmations stay.
     func prune() async -> PruneReport

@@ -2,6 +2,7 @@ import AgentSupport
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+import LinuxSystem
 import NIOCore
 import Reports
 
@@ -111,17 +112,48 @@ enum ControlReply {
         return json.bytes
     }
 
-    /// `{"changed":[…],"unchanged":[{"file":…,"reason":…}]}`, one file per line.
-    static func outcomes(_ outcomes: [ActionOutcome<FileReport>]) -> Response {
+    /// `{"changed":[…],"unchanged":[{"file":…,"reason":…}],"counts":{"changed":…,"unchanged":…}}`, one file per line;
+    /// `"continues":true` if more files follow later.
+    static func answer(_ answer: ActionAnswer<FileReport>) -> Response {
+        streamed { writer in try await write(answer, to: &writer) }
+    }
+
+    /// The same for an action that may take long. Blanks, which JSON allows before a value, show that the agent is at work.
+    static func answer(_ work: @escaping @Sendable () async -> ActionAnswer<FileReport>) -> Response {
         streamed { writer in
-            var text = ByteBuffer(string: "{\"changed\":[")
-            try await write(outcomes.changed(), into: &text, to: &writer) { $0.controlText() }
-            text.writeString("],\"unchanged\":[")
-            let unchanged = outcomes.filter { $0.refusal != nil }
-            try await write(unchanged, into: &text, to: &writer) { $0.controlText(refusal: "reason") }
-            text.writeString("]}\n")
-            try await writer.write(text)
+            let (steps, continuation) = AsyncStream<ActionAnswer<FileReport>?>.makeStream()
+            Task {
+                continuation.yield(await work())
+                continuation.finish()
+            }
+            let beats = Task {
+                while !Task.isCancelled {
+                    try await Timers.sleep(for: .seconds(5))
+                    continuation.yield(nil)
+                }
+            }
+            defer { beats.cancel() }
+            for await step in steps {
+                guard let answer = step else {
+                    try await writer.write(ByteBuffer(string: " "))
+                    continue
+                }
+                try await write(answer, to: &writer)
+                return
+            }
         }
+    }
+
+    private static func write(_ answer: ActionAnswer<FileReport>, to writer: inout any ResponseBodyWriter) async throws
+    {
+        var text = ByteBuffer(string: "{\"changed\":[")
+        try await write(answer.outcomes.changed(), into: &text, to: &writer) { $0.controlText() }
+        text.writeString("],\"unchanged\":[")
+        let unchanged = answer.outcomes.filter { $0.refusal != nil }
+        try await write(unchanged, into: &text, to: &writer) { $0.controlText(refusal: "reason") }
+        text.writeString("],\"counts\":{\"changed\":\(answer.changed),\"unchanged\":\(answer.unchanged)}")
+        text.writeString(answer.continues ? ",\"continues\":true}\n" : "}\n")
+        try await writer.write(text)
     }
 
     /// `{"source":…,"refusal":…}`

@@ -61,7 +61,7 @@ struct ControlRoutes: Sendable {
             },
             find: { [backend] in await backend.file(id: $0) },
             perform: { [backend] action, id in
-                await backend.perform(action, on: .file(id: id)).map(ControlReply.outcomes)
+                await backend.perform(action, on: .file(id: id)).map { ControlReply.answer(ActionAnswer($0)) }
             })
     }
 
@@ -85,12 +85,15 @@ struct ControlRoutes: Sendable {
             let key = try Self.key(in: context)
             let action = try files.action(in: context)
             guard let outcomes = await backend.perform(action, on: .upload(key)) else { throw Self.noSuchUpload(key) }
-            return ControlReply.outcomes(outcomes)
+            return ControlReply.answer(ActionAnswer(outcomes))
         }
-        // There is no `first` for everything.
-        for action in UserAction.onFiles where action != .first {
-            table.add(.post, "/v1/\(action.rawValue)") { [backend] _, _ in
-                ControlReply.outcomes(await backend.perform(action, on: .all) ?? [])
+        for action in UserAction.onFiles {
+            table.add(.post, "/v1/\(action.rawValue)") { [backend] request, _ in
+                let directory = try ListQuery<FileState>.directory(in: request)
+                if directory == nil, action == .first {
+                    throw ControlRefusal(.badRequest, "no_directory", "first needs a directory: /v1/first?below=trip")
+                }
+                return ControlReply.answer { await backend.performOnAll(action, below: directory) }
             }
         }
     }

@@ -21,13 +21,7 @@ package struct ListQuery<State: StateWord>: Sendable {
     init(_ request: Request) throws {
         let parameters = request.uri.queryParameters
         if let list = parameters.get("state"), !list.isEmpty { states = try Self.states(list) }
-        if let text = parameters.get("below"), !text.isEmpty {
-            guard let path = RelativePath(shown: text) ?? RelativePath(text) else {
-                throw ControlRefusal(
-                    .badRequest, "malformed_path", "\(text) is not a path relative to the outbox")
-            }
-            directory = path
-        }
+        directory = try Self.directory(in: request) ?? .root
         if let text = parameters.get("limit"), !text.isEmpty {
             guard let number = Int(text), number >= 0 else {
                 throw ControlRefusal(
@@ -35,6 +29,17 @@ package struct ListQuery<State: StateWord>: Sendable {
             }
             limit = number
         }
+    }
+
+    /// Returns the directory that a request names with `below`; `nil` if it names none.
+    ///
+    /// - Throws: `ControlRefusal` for a malformed directory.
+    static func directory(in request: Request) throws -> RelativePath? {
+        guard let text = request.uri.queryParameters.get("below"), !text.isEmpty else { return nil }
+        guard let path = text == "." ? .root : RelativePath(shown: text) ?? RelativePath(text) else {
+            throw ControlRefusal(.badRequest, "malformed_path", "\(text) is not a path relative to the outbox")
+        }
+        return path
     }
 
     private static func states(_ list: String) throws -> Set<State> {

@@ -19,6 +19,8 @@ public enum LedgerSetting {
     /// Present if the last run left nothing for the next one to catch up on; says for which machine start and which
     /// configuration that holds.
     public static let caughtUp = "caught-up"
+    /// The actions on many files that are not carried out yet.
+    public static let bulkActions = "bulk"
     /// The identity of the outbox directory.
     public static let outbox = "outbox"
     /// The absolute path of that directory.

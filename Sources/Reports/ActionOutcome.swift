@@ -37,3 +37,22 @@ extension Sequence {
         compactMap { $0.refusal == nil ? $0.subject : nil }
     }
 }
+
+/// What an action did to files: the outcome of each, or of the first ones, and how many there are.
+package struct ActionAnswer<Subject: Equatable & Sendable>: Equatable, Sendable {
+    /// The outcomes, sorted by path; not all if there are very many.
+    package var outcomes: [ActionOutcome<Subject>]
+    /// The number of files that changed.
+    package var changed: Int
+    /// The number of files that refused the action.
+    package var unchanged: Int
+    /// Whether the agent continues with more files later.
+    package var continues = false
+
+    /// Creates an answer with all outcomes.
+    package init(_ outcomes: [ActionOutcome<Subject>]) {
+        self.outcomes = outcomes
+        changed = outcomes.count { $0.refusal == nil }
+        unchanged = outcomes.count - changed
+    }
+}

@@ -6,9 +6,6 @@ package enum ActionTarget: Hashable, Sendable {
     case file(id: String)
     /// Every path with this content.
     case upload(ContentKey)
-    /// Everything. Pausing and resuming everything survive restarts and apply to new files. Cancelling affects all
-    /// unfinished paths, retrying affects failed and waiting paths.
-    case all
 }
 
 /// The result of a clean-up.

@@ -59,7 +59,8 @@ struct CancelCommand: AsyncParsableCommand {
         abstract: "Cancel uploads.",
         discussion: """
             The server deletes what it has of them; your files stay where they are. If another path has the same \
-            content, its upload continues. `outbox retry` starts a cancelled file again.
+            content, its upload continues. A failed file is dismissed: it needs nobody any more, and `wait` passes over it. \
+            `outbox retry` starts a cancelled file again.
 
             Examples:
               outbox cancel ~/Outbox/trip/holiday.mp4
@@ -83,8 +84,8 @@ struct RetryCommand: AsyncParsableCommand {
         commandName: "retry",
         abstract: "Retry uploads now.",
         discussion: """
-            A file that waits for its next attempt is tried at once. A file that failed or was cancelled starts again. \
-            --all retries every failed and waiting file.
+            A file that waits for its next attempt is tried at once. A file that failed, was cancelled or rejected starts \
+            again, also if you name its directory. --all retries every failed and waiting file.
 
             Examples:
               outbox retry ~/Outbox/trip/holiday.mp4

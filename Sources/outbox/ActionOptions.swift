@@ -16,7 +16,7 @@ struct ActionOptions: ParsableArguments {
     @Flag(help: "Act on all files and posts.")
     var all = false
 
-    @Flag(help: "Print a JSON object: {\"changed\": […], \"unchanged\": […], \"failed\": […]}.")
+    @Flag(help: "Print a JSON object: {\"changed\": […], \"unchanged\": […], \"failed\": […], \"counts\": {…}}.")
     var json = false
 
     func validate() throws {
@@ -48,7 +48,7 @@ struct ActionOptions: ParsableArguments {
     }
 
     private func actOnAll(_ action: UserAction, _ link: AgentLink, _ report: inout ActionReport) async throws {
-        report.add(try await link.client.performOnAll(action), isNamed: false)
+        report.add(try await link.client.performOnAll(action))
     }
 
     private func act(
@@ -74,19 +74,11 @@ struct ActionOptions: ParsableArguments {
             try await act(action, on: source, link, &done, &report)
         case .below(let directory):
             // A source is one unit: the action does not apply to its files individually.
-            let groups = SourceGroups(try await finder.sources())
             let sources = try await finder.sourcesBelow(directory).filter(action.concerns)
             for source in action == .first ? sources.reversed() : sources {
                 try await act(action, on: source, link, &done, &report)
             }
-            let states = Set(FileState.allCases.filter(action.concerns))
-            let files = groups.loose(try await link.client.files(in: states, below: directory))
-            for file in action == .first ? files.reversed() : files {
-                guard file.relativePath.map({ $0.isWithin(directory) }) ?? false, done.insert(file.id).inserted,
-                    let outcome = try await link.client.perform(action, onFile: file.id)
-                else { continue }
-                report.add(outcome, isNamed: false)
-            }
+            report.add(try await link.client.performOnAll(action, below: directory))
         case .unseen, .unseenSource: break
         }
     }

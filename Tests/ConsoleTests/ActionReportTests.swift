@@ -65,6 +65,17 @@ struct ActionReportTests {
         #expect(bad.complaints.last == "and 480 more files")
     }
 
+    @Test("Files that the agent only counted are counted, and what the agent does later is said")
+    func counted() throws {
+        var report = ActionReport(.retry)
+        var answer = ActionAnswer(try outcome(changed: (0..<1000).map { "\($0).jpg" }))
+        (answer.changed, answer.continues) = (100_000, true)
+        report.add(answer)
+        #expect(report.isFulfilled)
+        let rest = "the agent continues with the other files by itself"
+        #expect(report.lines(.plain) == ["100000 files tried again", rest])
+    }
+
     @Test("The JSON lists changed, unchanged and failed files and posts")
     func json() throws {
         func text(_ value: some Encodable) throws -> String {
@@ -73,16 +84,21 @@ struct ActionReportTests {
             return String(decoding: try encoder.encode(value), as: UTF8.self)
         }
         let file = try entry("a.jpg", "paused")
+        let none = #"{"changed":0,"failed":0,"unchanged":0}"#
+        let one = none.replacing("unchanged\":0", with: "unchanged\":1")
         var report = ActionReport(.pause)
-        #expect(try text(report) == #"{"changed":[],"failed":[],"unchanged":[]}"#)
+        #expect(try text(report) == #"{"changed":[],"counts":\#(none),"failed":[],"unchanged":[]}"#)
         report.add([ActionOutcome(file, refusal: "it is \"paused\"")], isNamed: true)
         let told = #"{"file":\#(try text(file)),"reason":"it is \"paused\""}"#
-        #expect(try text(report) == #"{"changed":[],"failed":[],"unchanged":[\#(told)]}"#)
+        #expect(try text(report) == #"{"changed":[],"counts":\#(one),"failed":[],"unchanged":[\#(told)]}"#)
         let post = SourceEntry(try SourceReport.sample("sea", .file(.done)))
         report.add(ActionOutcome(post, refusal: "it is done already"))
         let failed = #"{"reason":"it is done already","source":\#(try text(post))}"#
-        let posts = #"{"changed":[],"failed":[\#(failed)],"unchanged":[]}"#
-        #expect(try text(report) == #"{"changed":[],"failed":[],"sources":\#(posts),"unchanged":[\#(told)]}"#)
+        let bad = none.replacing("failed\":0", with: "failed\":1")
+        let posts = #"{"changed":[],"counts":\#(bad),"failed":[\#(failed)],"unchanged":[]}"#
+        #expect(
+            try text(report)
+                == #"{"changed":[],"counts":\#(one),"failed":[],"sources":\#(posts),"unchanged":[\#(told)]}"#)
     }
 
     @Test("Names and reasons can't control a terminal")

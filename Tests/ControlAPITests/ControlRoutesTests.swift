@@ -98,15 +98,27 @@ struct ControlRoutesTests {
             #expect(byFile?.changed().map(\.path) == ["a.jpg"])
             let byKey = try await bench.client.perform(action, onUpload: key)
             #expect(byKey?.changed().count == 1)
+            let below = try await bench.client.performOnAll(action, below: RelativePath("trip/a b"))
+            #expect(below.outcomes.changed().count == 1 && below.changed == 1 && !below.continues)
             guard action != .first else { return }
-            let all = try await bench.client.performOnAll(action)
-            #expect(all.changed().count == 1)
+            _ = try await bench.client.performOnAll(action)
+            _ = try await bench.client.performOnAll(action, below: .root)
         }
-        let targets: [ActionTarget] = [.file(id: file.id), .upload(key)] + (action == .first ? [] : [.all])
+        let targets: [ActionTarget] = [.file(id: file.id), .upload(key)]
+        let all = [RelativePath("trip/a b")] + (action == .first ? [] : [nil, .root])
         bench.backend.state.withLock { state in
-            #expect(state.performed.map(\.action) == targets.map { _ in action })
-            #expect(state.performed.map(\.target) == targets)
+            #expect(state.performed.allSatisfy { $0.action == action })
+            #expect(state.performed.compactMap(\.target) == targets)
+            #expect(state.performed.filter { $0.target == nil }.map(\.directory) == all)
         }
+    }
+
+    @Test("An answer counts files that it does not list, and says that the agent continues")
+    func counts() async throws {
+        let bench = try bench()
+        bench.backend.set { $0.uncounted = 5000 }
+        let answer = try await bench.serving { try await bench.client.performOnAll(.cancel) }
+        #expect(answer.outcomes.isEmpty && answer.changed == 5000 && answer.continues)
     }
 
     @Test("Files that an action left unchanged come with the reason")

@@ -11,7 +11,10 @@ final class ScriptedBackend: ControlBackend {
     struct State {
         var files: [FileReport] = []
         var metrics = AgentMetrics()
-        var performed: [(action: UserAction, target: ActionTarget)] = []
+        /// Actions on a target, or on all files below a directory.
+        var performed: [(action: UserAction, target: ActionTarget?, directory: RelativePath?)] = []
+        /// How many files an action on all changes without listing them.
+        var uncounted = 0
         var sessions: [StoredSession?] = []
         var sessionError: SessionError?
     }
@@ -77,22 +80,36 @@ final class ScriptedBackend: ControlBackend {
     /// Pauses or queues files whose state is not final. Refuses the action on all others.
     func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]? {
         state.withLock { state in
-            state.performed.append((action, target))
+            state.performed.append((action, target, nil))
             let named = state.files.indices.filter { index in
                 switch target {
                 case .file(let id): state.files[index].id == id
                 case .upload(let key): state.files[index].key == key
-                case .all: true
                 }
             }
-            if named.isEmpty, target != .all { return nil }
-            return named.map { index in
-                guard !state.files[index].state.isFinal else {
-                    return ActionOutcome(state.files[index], refusal: "it is \"over\" already")
-                }
-                state.files[index].state = action == .pause ? .paused : .queued
-                return ActionOutcome(state.files[index])
+            return named.isEmpty ? nil : Self.perform(action, named, &state)
+        }
+    }
+
+    func performOnAll(_ action: UserAction, below directory: RelativePath?) async -> ActionAnswer<FileReport> {
+        state.withLock { state in
+            state.performed.append((action, nil, directory))
+            var answer = ActionAnswer(Self.perform(action, Array(state.files.indices), &state))
+            answer.changed += state.uncounted
+            answer.continues = state.uncounted > 0
+            return answer
+        }
+    }
+
+    private static func perform(
+        _ action: UserAction, _ indices: [Int], _ state: inout State
+    ) -> [ActionOutcome<FileReport>] {
+        indices.map { index in
+            guard !state.files[index].state.isFinal else {
+                return ActionOutcome(state.files[index], refusal: "it is \"over\" already")
             }
+            state.files[index].state = action == .pause ? .paused : .queued
+            return ActionOutcome(state.files[index])
         }
     }
 

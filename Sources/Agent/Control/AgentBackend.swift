@@ -168,6 +168,10 @@ final class AgentBackend: ControlBackend, SourceBackend {
         await uploader.perform(action, on: target)
     }
 
+    func performOnAll(_ action: UserAction, below directory: RelativePath?) async -> ActionAnswer<FileReport> {
+        await uploader.performOnAll(action, below: directory)
+    }
+
     func perform(_ action: UserAction, onSource id: String) async -> ActionOutcome<SourceReport>? {
         await uploader.perform(action, onSource: id)
     }

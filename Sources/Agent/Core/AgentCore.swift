@@ -38,6 +38,8 @@ struct AgentCore: Sendable {
         private(set) var steps: [(step: AgentStep, waits: Bool)] = []
         /// Why a user's request has no effect, or none yet.
         fileprivate(set) var refusal: String?
+        /// Why users' actions on these files have no effect, or none yet.
+        fileprivate(set) var refusals: [RelativePath: String] = [:]
 
         /// Whether nothing, in this decision or a later one, waits for the writes.
         var isAside: Bool { writesAside == writes.count && !steps.contains(where: \.waits) }
@@ -207,7 +209,10 @@ struct AgentCore: Sendable {
         }
         let actions = book.handle(event, now: now, facts: paths)
         carryOut(actions)
-        for case .refuse(let reason) in actions { decision.refusal = reason }
+        for case .refuse(let reason) in actions {
+            decision.refusal = reason
+            if case .act(_, let path, _) = event { decision.refusals[path] = reason }
+        }
         switch event {
         case .outboxBack(isSame: false, _): logElsewhere()
         case .scanned(let findings):

@@ -16,10 +16,10 @@ extension ReportWorld {
         return (Array(fresh) + paths.unsaved.records.map(\.path)).first { FileReport.id(of: $0) == id }
     }
 
-    /// Returns the paths that an action changes, sorted; `nil` if no file has the id or key.
+    /// Returns the paths of a target, sorted; `nil` if no file has the id or key.
     ///
     /// - Parameter formerNames: leads to the present path of a renamed file.
-    func targets(of action: UserAction, on target: ActionTarget, _ formerNames: FormerNames) -> [RelativePath]? {
+    func paths(of target: ActionTarget, _ formerNames: FormerNames) -> [RelativePath]? {
         switch target {
         case .file(let id):
             let path = path(withID: id) ?? formerNames.path(withFormerID: id) { record(of: $0) != nil }
@@ -27,36 +27,29 @@ extension ReportWorld {
         case .upload(let key):
             let paths = records(of: key).map(\.path).sorted()
             return paths.isEmpty ? nil : paths
-        case .all: return allPaths(for: action).sorted()
         }
     }
 
-    /// Returns the paths that an action on everything changes. All other paths are in the wanted state already.
-    private func allPaths(for action: UserAction) -> [RelativePath] {
-        switch action {
-        case .cancel:
-            let active = book.drops.values.filter { !posts.isInDraft($0) }.map(\.path)
-            guard paths.hasBacklog else { return active }
-            var waiting: [RelativePath] = []
-            paths.forEachStoredRecord(within: .root) { record in
-                if !record.state.isFinal, book.drops[record.path] == nil, !posts.isInDraft(record) {
-                    waiting.append(record.path)
-                }
-            }
-            return active + waiting
-        case .resume: return book.drops.values.filter { book.isPaused($0) }.map(\.path)
-        case .retry:
-            var found = book.drops.values.filter { report(of: $0).state == .waiting }.map(\.path)
-            paths.forEachStoredRecord(within: .root) { record in
-                // Retrying an old portrait would replace the newest one.
-                guard record.state == .failed, book.drops[record.path] == nil, !book.isPortrait(record.path) else {
-                    return
-                }
-                found.append(record.path)
-            }
-            return found
-        // Pausing everything is a separate setting. Moving everything to the head of the queue changes no order.
-        case .pause, .first, .submit: return []
+    /// Whether an action on many files is about this one. All others are in the wanted state already.
+    func concerns(_ order: BulkAction, _ record: DropRecord) -> Bool {
+        guard order.reaches(record, at: context.now), !record.isTrace else { return false }
+        let isAll = order.directory == nil
+        // A post below a directory is one unit.
+        if !isAll, posts.directory(of: record) != nil { return false }
+        switch (order.action, record.state) {
+        case (.cancel, .failed): return true
+        case (.cancel, _): return !record.state.isFinal && !(isAll && posts.isInDraft(record))
+        case (.retry, .failed), (.retry, .cancelled), (.retry, .rejected):
+            // Who names a directory means all its files. Retrying an old portrait would replace the newest one.
+            return (!isAll || record.state == .failed) && !book.isPortrait(record.path)
+                && !paths.look(at: record.path).isGone
+        case (.retry, _):
+            return book.drops[record.path] != nil && report(of: record).state == .waiting
+        case (.resume, _): return book.isPaused(record)
+        case (.pause, _): return !record.state.isFinal && !book.isPaused(record)
+        case (.first, _):
+            return !record.state.isFinal && ![.uploading, .verifying].contains(report(of: record).state)
+        case (.submit, _): return false
         }
     }
 

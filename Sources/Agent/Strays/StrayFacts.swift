@@ -12,22 +12,18 @@ protocol StrayFacts {
     func hasRecord(_ path: RelativePath) -> Bool
     /// Whether the directory is a post.
     func isPost(_ directory: RelativePath) -> Bool
+    /// Whether the directory lies within a post. Then it is no post itself.
+    func isInPost(_ directory: RelativePath) -> Bool
     /// Whether no file has this name any more.
     func isGone(_ path: RelativePath) -> Bool
-    /// Calls `body` with each record of the ledger, including pending changes, in no particular order.
-    func forEachStoredRecord(_ body: (DropRecord) -> Void)
 }
 
 extension StrayFacts {
-    /// Returns the paths of vanished files whose retention is over.
-    func expired(at now: WallTime, retention: Duration) -> [RelativePath] {
+    /// Returns those of some records whose files vanished and whose retention is over.
+    func expired(_ records: [DropRecord], at now: WallTime, retention: Duration) -> [RelativePath] {
         guard isWholeOutbox else { return [] }
-        var paths: [RelativePath] = []
-        forEachStoredRecord { record in
-            if record.isPrunable(at: now, retention: retention), !isBusy(record.path), isGone(record.path) {
-                paths.append(record.path)
-            }
-        }
-        return paths
+        return records.filter { record in
+            record.isPrunable(at: now, retention: retention) && !isBusy(record.path) && isGone(record.path)
+        }.map(\.path)
     }
 }

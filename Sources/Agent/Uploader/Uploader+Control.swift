@@ -18,16 +18,10 @@ extension Uploader {
     /// - Returns: the outcome for each path, sorted by path; `nil` if no file has this id or key.
     func perform(_ action: UserAction, on target: ActionTarget) async -> [ActionOutcome<FileReport>]? {
         let found = ask { [formerNames = runner.formerNames] world, _ in
-            world.targets(of: action, on: target, formerNames)
+            world.paths(of: target, formerNames)
         }
         guard let found else { return nil }
-        if target == .all {
-            if action == .pause || action == .resume {
-                parts.pauseMark?.set(action == .pause)
-                handle(.setAllPaused(action == .pause))
-            }
-            handle(.posts(.actOnAll(action)))
-        }
+        bulk.actions.note(actionOn: found)
         let isByName = if case .file = target { true } else { false }
         let refusals = found.map { handle(.path(.act(action, $0, isByName: isByName))) }
         await parts.ledger.commit([])
@@ -60,11 +54,20 @@ extension Uploader {
         }
         let steps = StraySearch.steps(for: found.strays, core.strayWorld)
         perform(steps.map(AgentStep.init))
-        let expired = core.strayWorld.expired(at: now.wall, retention: parts.retention)
-        var report = PruneReport(sidecars: steps.count, entries: expired.count)
-        for path in expired {
-            if parts.sidecars.isThere(for: path) { report.sidecars += 1 }
-            handle(.path(.forget(path)))
+        var report = PruneReport(sidecars: steps.count)
+        var next: DropPosition? = .first
+        while let position = next, !hasStopped {
+            let stored = core.stored
+            let page = stored.asked { () throws(LedgerError) in try stored.page(from: position) }
+            let expired = core.strayWorld.expired(page?.drops ?? [], at: now.wall, retention: parts.retention)
+            for path in expired {
+                if parts.sidecars.isThere(for: path) { report.sidecars += 1 }
+                handle(.path(.forget(path)))
+            }
+            report.entries += expired.count
+            next = page?.next
+            // Other work gets its turn, and memory does not grow with the number of entries.
+            if next != nil { await parts.ledger.commit([]) }
         }
         reportLedgerTrouble()
         await parts.ledger.commit([])

@@ -50,6 +50,8 @@ extension Uploader {
             perform([.catchUp])
         }
         runner.startPortraits(isAllPaused: core.machine.isPaused)
+        bulk.actions = BulkActions(stored: try parts.ledger.setting(LedgerSetting.bulkActions))
+        carryOutBulk()
         // Acknowledgements of this run may wait for the ledger already. Their commit clears the log.
         if !commits.hasAside { parts.acknowledgements.clear() }
     }
@@ -119,6 +121,7 @@ extension Uploader {
         core.letGoOfRetiring()
         perform([.recoverHeldFiles])
         cancelAlarm()
+        offerRoom()
         runner.cancelRequests()
     }
 }

@@ -44,6 +44,8 @@ actor Uploader {
     /// queued while uploads are fast (`IntakePace`).
     nonisolated let load: IntakeLoad
     private var pace = IntakePace()
+    /// Actions on many files.
+    var bulk = BulkWork()
     var intake = WatchIntake()
     /// Whether `prepareUpkeep` has queued its work.
     private var isUpkeepQueued = false
@@ -99,7 +101,13 @@ actor Uploader {
     /// Handles events that arrived together, like one event.
     @discardableResult
     func handle(_ events: [AgentEvent]) -> String? {
-        if isSealed { return "the agent is ending" }
+        guard let decision = decide(events) else { return "the agent is ending" }
+        return decision.refusal
+    }
+
+    /// Handles events that arrived together, and returns what the core decided; `nil` if the agent is ending.
+    func decide(_ events: [AgentEvent]) -> AgentCore.Decision? {
+        if isSealed { return nil }
         let decision = core.handle(events, now: now)
         if events.count == 1, case .uploads(let events) = events[0], logAcknowledgements(in: events, decision) {
             commit(decision, isAside: true)
@@ -116,7 +124,7 @@ actor Uploader {
             perform(decision.atOnce)
         }
         prepareUpkeep()
-        return decision.refusal
+        return decision
     }
 
     /// Performs steps in order, each with all that follows from it.
@@ -200,6 +208,7 @@ actor Uploader {
         run {
             $0.isUpkeepQueued = false
             $0.reportLoad()
+            $0.offerRoom()
             $0.setAlarm()
             $0.parts.onChange()
         }

@@ -26,6 +26,9 @@ struct StrayWorld: StrayFacts {
     }
 
     func isPost(_ directory: RelativePath) -> Bool { posts[directory] != nil }
+    func isInPost(_ directory: RelativePath) -> Bool {
+        directory != .root && posts.directory(above: directory.parent) != nil
+    }
+
     func isGone(_ path: RelativePath) -> Bool { paths.files.isGone(path) }
-    func forEachStoredRecord(_ body: (DropRecord) -> Void) { paths.forEachStoredRecord(within: .root, body) }
 }

@@ -74,8 +74,16 @@ package struct ControlClient: Sendable {
             var file: FileEntry
             var reason: String
         }
+        struct Counts: Decodable {
+            var changed: Int
+            var unchanged: Int
+        }
         var changed: [FileEntry]
         var unchanged: [Unchanged]
+        /// The numbers of all files, also of those that are not listed.
+        var counts: Counts?
+        /// Whether more files follow later.
+        var continues: Bool?
 
         var outcomes: [ActionOutcome<FileEntry>] {
             changed.map { ActionOutcome($0) } + unchanged.map { ActionOutcome($0.file, refusal: $0.reason) }
@@ -109,9 +117,18 @@ package struct ControlClient: Sendable {
         return answer?.outcomes
     }
 
-    /// Performs an action on everything. `first` is not supported.
-    package func performOnAll(_ action: UserAction) async throws(ControlError) -> [ActionOutcome<FileEntry>] {
-        try await get("/v1/\(action.rawValue)", method: "POST", as: FileAnswer.self).outcomes
+    /// Performs an action on everything, or on the files below a directory that belong to no post.
+    ///
+    /// - Parameter directory: `nil` for everything; `first` needs a directory.
+    package func performOnAll(
+        _ action: UserAction, below directory: RelativePath? = nil
+    ) async throws(ControlError) -> ActionAnswer<FileEntry> {
+        let place = directory.map { "?below=" + ($0 == .root ? "." : Self.escaped("\($0)")) } ?? ""
+        let reply = try await get("/v1/\(action.rawValue)" + place, method: "POST", as: FileAnswer.self)
+        var answer = ActionAnswer(reply.outcomes)
+        if let counts = reply.counts { (answer.changed, answer.unchanged) = (counts.changed, counts.unchanged) }
+        answer.continues = reply.continues ?? false
+        return answer
     }
 
     /// Performs an action on a post.

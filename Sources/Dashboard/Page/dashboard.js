@@ -298,7 +298,7 @@ async function actOnAll(action) {
   try {
     const answer = await api.actOnAll(action);
     const said = { pause: "Everything is paused.", resume: "Everything goes on." }[action];
-    notify(said ?? (answer.changed.length ? `${words.files(answer.changed.length)} ${words.actions[action].done}.` : { retry: "No file has failed or is waiting.", cancel: "No file is under way." }[action]));
+    notify(said ?? (answer.counts.changed ? `${words.files(answer.counts.changed)} ${words.actions[action].done}.` : { retry: "No file has failed or is waiting.", cancel: "No file is under way." }[action]));
     readHealth();
     readCounts();
   } catch (error) {

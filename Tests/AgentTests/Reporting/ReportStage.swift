@@ -93,6 +93,13 @@ struct ReportStage {
         return record
     }
 
+    /// Writes a file into the outbox.
+    func write(_ name: String) throws {
+        let file = URL(fileURLWithPath: place.path("outbox/" + name))
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data([1]).write(to: file)
+    }
+
     /// Lets a file wait for its upload.
     @discardableResult
     mutating func join(_ record: DropRecord, paused: Bool = false) throws -> [MachineAction] {

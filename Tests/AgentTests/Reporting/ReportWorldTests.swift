@@ -131,15 +131,40 @@ struct ReportWorldTests {
         for name in names { try stage.add(name, name == "paused" ? .paused : .queued) }
         stage.portraits[try #require(RelativePath("waiting"))] = PortraitReport(
             path: try #require(RelativePath("waiting")), key: ContentKey(high: 1, low: 1), state: .waiting)
-        let failed = try ["failed", "portrait/old"].map { try stage.record($0, .failed) }
-        await stage.ledger.commit(failed.map { .drop($0) })
+        let ended = try ["failed", "portrait/old"].map { try stage.record($0, .failed) }
+        await stage.ledger.commit(ended.map { .drop($0) })
+        try stage.write("failed")
         let found: [(UserAction, [String])] = [
-            (.cancel, ["paused", "waiting"]), (.resume, ["paused"]), (.retry, ["failed", "waiting"]), (.pause, []),
+            (.cancel, ["failed", "paused", "portrait/old", "waiting"]), (.resume, ["paused"]),
+            (.retry, ["failed", "waiting"]),
         ]
+        let all = Array(stage.world.book.drops.values) + ended
         for (action, expected) in found {
-            let paths = stage.world.targets(of: action, on: .all, FormerNames()) ?? []
-            #expect(paths.map(\.description) == expected, "\(action)")
+            let order = BulkAction(action: action, directory: nil, askedAt: WallTime(milliseconds: .max))
+            let paths = all.filter { stage.world.concerns(order, $0) }.map(\.path.description).sorted()
+            #expect(paths == expected, "\(action)")
         }
+    }
+
+    @Test(
+        "of a directory, retries files that failed, were cancelled or rejected and still exist, and leaves posts alone")
+    mutating func directory() throws {
+        _ = try stage.addPost(.failed(FileError(code: "x", message: "", retryable: false)))
+        let states: [(String, FileState)] = [
+            ("d/failed", .failed), ("d/cancelled", .cancelled), ("d/rejected", .rejected), ("d/done", .done),
+            ("sea/failed", .failed),
+        ]
+        for (name, _) in states { try stage.write(name) }
+        let all = try (states + [("d/gone", .cancelled), ("e", .failed)]).map { try stage.record($0.0, $0.1) }
+        func found(_ action: UserAction, _ directory: RelativePath) -> [String] {
+            let order = BulkAction(action: action, directory: directory, askedAt: WallTime(milliseconds: .max))
+            return all.filter { stage.world.concerns(order, $0) }.map(\.path.description).sorted()
+        }
+        let directory = try #require(RelativePath("d"))
+        #expect(found(.retry, directory) == ["d/cancelled", "d/failed", "d/rejected"])
+        #expect(found(.cancel, directory) == ["d/failed"])
+        #expect(found(.pause, directory) == [] && found(.resume, directory) == [])
+        #expect(found(.retry, .root) == ["d/cancelled", "d/failed", "d/rejected"])
     }
 
     @Test("acts on a renamed file by its former id")
@@ -148,9 +173,9 @@ struct ReportWorldTests {
         let old = try #require(RelativePath("old"))
         var names = FormerNames()
         names.record(old, renamedTo: record.path)
-        #expect(stage.world.targets(of: .cancel, on: .file(id: FileReport.id(of: old)), names) == [record.path])
-        #expect(stage.world.targets(of: .cancel, on: .file(id: "0"), names) == nil)
-        #expect(stage.world.targets(of: .cancel, on: .upload(ContentKey(high: 9, low: 9)), names) == nil)
+        #expect(stage.world.paths(of: .file(id: FileReport.id(of: old)), names) == [record.path])
+        #expect(stage.world.paths(of: .file(id: "0"), names) == nil)
+        #expect(stage.world.paths(of: .upload(ContentKey(high: 9, low: 9)), names) == nil)
     }
 }
 

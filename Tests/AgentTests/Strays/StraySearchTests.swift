@@ -23,8 +23,8 @@ private struct FixedFacts: StrayFacts {
     func isBusy(_ path: RelativePath) -> Bool { busy.contains(path) }
     func hasRecord(_ path: RelativePath) -> Bool { records.contains { $0.path == path } }
     func isPost(_ directory: RelativePath) -> Bool { posts.contains(directory) }
+    func isInPost(_ directory: RelativePath) -> Bool { directory != .root && posts.contains(directory.parent) }
     func isGone(_ path: RelativePath) -> Bool { !present.contains(path) }
-    func forEachStoredRecord(_ body: (DropRecord) -> Void) { records.forEach(body) }
 }
 
 @Suite("Strays")
@@ -81,6 +81,16 @@ struct StraySearchTests {
         #expect(steps([stray, ofFile, stray]) == [.cancelRemoved(path)])
     }
 
+    @Test("of a post that was moved into another post are removed, although its description is there")
+    func movedIntoPost() throws {
+        let inner = try #require(RelativePath("post/inner"))
+        let sidecar = StraySidecar(directory: inner, name: [2], subject: .source(inner))
+        let description = PostPlaces.description(of: inner)
+        #expect(steps([sidecar]) { $0.present = [description] } == [])
+        #expect(steps([sidecar]) { ($0.present, $0.posts) = ([description], [post]) } == [.discard(sidecar)])
+        #expect(steps([sidecar]) { ($0.present, $0.posts) = ([description], [post, inner]) } == [])
+    }
+
     @Test("entries expire if their file is gone, their retention is over, and nobody works on their path")
     func expired() throws {
         var record = DropRecord(path: path, state: .done, acceptedAt: WallTime(milliseconds: 0))
@@ -88,9 +98,9 @@ struct StraySearchTests {
         record.disposal = .deleted
         let (early, late) = (WallTime(milliseconds: 500), WallTime(milliseconds: 1000))
         func expired(_ now: WallTime, _ change: (inout FixedFacts) -> Void = { _ in }) -> [RelativePath] {
-            var facts = FixedFacts(records: [record])
+            var facts = FixedFacts()
             change(&facts)
-            return facts.expired(at: now, retention: .seconds(1))
+            return facts.expired([record], at: now, retention: .seconds(1))
         }
         #expect(expired(late) == [path])
         #expect(expired(early) == [])

@@ -200,12 +200,12 @@ struct UploaderMediaTests {
     func preLoad() async throws {
         let facts = MediaFacts(width: 3, height: 2, duration: 0.5)
         let bench = try await Bench(media: ScriptedExaminer(facts: facts))
-        _ = await bench.uploader.perform(.pause, on: .all)
+        _ = await bench.uploader.performOnAll(.pause, below: nil)
         try await bench.drop("a.jpg", picture(1))
         let id = FileReport.id(of: try bench.path("a.jpg"))
         try await Poll.until("the size") { await bench.backend.file(id: id)?.facts == facts }
         #expect(bench.remote.descriptions.isEmpty)
-        _ = await bench.uploader.perform(.resume, on: .all)
+        _ = await bench.uploader.performOnAll(.resume, below: nil)
         try await bench.ends("a.jpg", .done)
         #expect(bench.remote.descriptions.map(\.facts) == [facts])
     }

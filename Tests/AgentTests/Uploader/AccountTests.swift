@@ -113,7 +113,7 @@ struct AccountTests {
         let (anna, ben) = (remote("anna"), remote("ben"))
         let first = try await halfSent(anna)
         let second = try await bench("ben", after: first, ben)
-        _ = await second.uploader.perform(.cancel, on: .all)
+        _ = await second.uploader.performOnAll(.cancel, below: nil)
         try await second.ends("a", .cancelled)
         #expect(ben.removed == [])
         await end(second)

@@ -65,7 +65,7 @@ struct ActionTests {
     @Test("pausing everything also holds new files, even after a restart, until everything is resumed")
     func pauseAll() async throws {
         let first = try await Bench()
-        _ = await first.uploader.perform(.pause, on: .all)
+        _ = await first.uploader.performOnAll(.pause, below: nil)
         await first.kill()
         let bench = try await Bench(place: first.place, remote: first.remote)
         #expect(await bench.backend.health().paused)
@@ -74,7 +74,7 @@ struct ActionTests {
         let one = try #require(await bench.uploader.perform(.resume, on: try target("a", bench)))
         #expect(one.unchanged().count == 1)
         #expect(bench.remote.registered.isEmpty)
-        _ = await bench.uploader.perform(.resume, on: .all)
+        _ = await bench.uploader.performOnAll(.resume, below: nil)
         try await bench.ends("a", .done)
     }
 
@@ -144,8 +144,8 @@ struct ActionTests {
     func cancelAll() async throws {
         let bench = try await held()
         try await bench.drop("b", content(2))
-        let answer = try #require(await bench.uploader.perform(.cancel, on: .all))
-        #expect(answer.changed().count == 2)
+        let answer = await bench.uploader.performOnAll(.cancel, below: nil)
+        #expect(answer.outcomes.changed().count == 2 && answer.changed == 2 && !answer.continues)
         try await bench.ends("a", .cancelled)
         try await bench.ends("b", .cancelled)
     }
@@ -158,8 +158,8 @@ struct ActionTests {
         try await bench.drop("a", content(1))
         try await bench.until("a", is: .waiting)
         bench.remote.refuse(nil)
-        let answer = try #require(await bench.uploader.perform(.retry, on: .all))
-        #expect(answer.changed().count == 1)
+        let answer = await bench.uploader.performOnAll(.retry, below: nil)
+        #expect(answer.changed == 1)
         try await bench.ends("a", .done)
         let done = try #require(await bench.uploader.perform(.retry, on: try target("a", bench)))
         #expect(done.unchanged().map(\.reason) == ["the file is already done"])

@@ -160,7 +160,11 @@ struct RunningAgent: Service {
             socket: socket, dashboard: dashboard(), backend: backend, sources: backend, drops: drops,
             pictures: pictures.control,
             readiness: readiness, logger: logger
-        ) { [controlIsUp] in controlIsUp.continuation.finish() }
+        ) { [controlIsUp] in
+            controlIsUp.continuation.finish()
+        } onTrouble: { [uploader] message in
+            uploader.run { $0.status.problems[.control] = message }
+        }
     }
 
     private static func makeOutbox(_ path: String) throws(AgentFailure) {

@@ -14,7 +14,7 @@ struct ControlContext: RequestContext {
     /// The port that the client connected to; 0 on a Unix socket.
     var localPort: Int { channel.localAddress?.port ?? 0 }
 
-    func keepConnection(at seats: DashboardSeats) { seats.trust(channel) }
+    func keepConnection(at seats: ConnectionSeats) { seats.trust(channel) }
 
     /// Runs work that only the client benefits from. The task is cancelled when the client closes the connection.
     ///

@@ -2,6 +2,7 @@ package import AgentSupport
 import Glibc
 import Hummingbird
 import HummingbirdCore
+import LinuxSystem
 package import Logging
 import NIOCore
 import NIOPosix
@@ -24,6 +25,14 @@ package struct ControlServer: Service {
     private let readiness: Readiness
     private let logger: Logger
     private let onRunning: @Sendable () -> Void
+    private let onTrouble: @Sendable (String?) -> Void
+
+    /// The maximum number of connections to the socket. Commands hold one for a moment, pages and programs that follow
+    /// events for long. Uploads need most of the descriptors.
+    static func mostSocketConnections(descriptors: UInt64?) -> Int {
+        guard let descriptors else { return 64 }
+        return min(64, max(4, (Int(clamping: descriptors) - 64) / 4))
+    }
 
     /// The providers of pictures.
     package struct Pictures: Sendable {
@@ -55,11 +64,14 @@ package struct ControlServer: Service {
     ///   - pictures: answer requests about avatars and the portrait.
     ///   - readiness: whether requests can be answered.
     ///   - onRunning: called when the server runs, and when it ends.
+    ///   - onTrouble: called with a message for people if connections are refused, and with `nil` when that is over.
     package init(
         socket: String, dashboard: Dashboard? = nil, backend: any ControlBackend, sources: any SourceBackend,
         drops: (any DropBackend)? = nil, pictures: Pictures,
-        readiness: Readiness = Readiness(isReady: true), logger: Logger, onRunning: @escaping @Sendable () -> Void = {}
+        readiness: Readiness = Readiness(isReady: true), logger: Logger, onRunning: @escaping @Sendable () -> Void = {},
+        onTrouble: @escaping @Sendable (String?) -> Void = { _ in }
     ) {
+        self.onTrouble = onTrouble
         self.readiness = readiness
         self.pictures = pictures
         self.onRunning = onRunning
@@ -92,9 +104,19 @@ package struct ControlServer: Service {
         let router = router { SessionRoutes(backend: backend).add(to: $0) }
         let bound = try socket.makeDraft()
         defer { socket.removeDraft() }
+        let seats = ConnectionSeats(limit: Self.mostSocketConnections(descriptors: processLimit(.openFiles))) {
+            [onTrouble] count in
+            onTrouble(
+                count.map {
+                    "programs hold \($0) connections to the control socket, so that others are closed; end those programs, "
+                        + "or have them close their connections"
+                })
+        }
         let server = try server(
             router, configuration: .init(address: .unixDomainSocket(path: bound)),
-            connections: .init(additionalChannelHandlers: [ClientPresence()])
+            connections: .init(
+                additionalChannelHandlers: [ClientPresence(), SocketConnection(seats)],
+                idleTimeout: SocketConnection.idleTimeout)
         ) { [socket, logger, onRunning] _ in
             do {
                 try socket.publish(bound)
@@ -133,7 +155,7 @@ package struct ControlServer: Service {
 
     private func serve(_ dashboard: Dashboard, beside twin: LoopbackTwin) async throws {
         let (host, keys) = (dashboard.address.host, DashboardKeys())
-        let seats = DashboardSeats(limit: Dashboard.mostConnections)
+        let seats = ConnectionSeats(limit: Dashboard.mostConnections)
         let access = { @Sendable (port: Int) in
             DashboardAccess(host: host, port: port, keys: keys, servesLocalhost: !twin.isForeign)
         }
@@ -191,6 +213,18 @@ package struct ControlServer: Service {
                 let response = try await responder.respond(to: request, context: context)
                 try await writer.write(response: response.head, body: response.body)
             },
-            onServerRunning: onRunning)
+            onServerRunning: { [onTrouble] channel in
+                try? await channel.eventLoop.submit {
+                    let pause = AcceptPause { error in
+                        onTrouble(
+                            error.map {
+                                "connections wait, since the agent got no descriptor for them: \($0); raise `ulimit -n`, or "
+                                    + "LimitNOFILE= of the service"
+                            })
+                    }
+                    try channel.pipeline.syncOperations.addHandler(pause, position: .first)
+                }.get()
+                await onRunning(channel)
+            })
     }
 }

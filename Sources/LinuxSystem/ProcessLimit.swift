@@ -12,6 +12,8 @@ public func processLimit(_ resource: ProcessResource) -> UInt64? {
 public enum ProcessResource: Sendable {
     /// Bytes of address space (RLIMIT_AS, `ulimit -v`).
     case addressSpace
+    /// Open descriptors (RLIMIT_NOFILE, `ulimit -n`).
+    case openFiles
     /// Processes and threads of the user (RLIMIT_NPROC, `ulimit -u`).
     case processes
     /// Bytes of a thread's stack (RLIMIT_STACK, `ulimit -s`).
@@ -20,6 +22,7 @@ public enum ProcessResource: Sendable {
     fileprivate var number: __rlimit_resource_t {
         switch self {
         case .addressSpace: __rlimit_resource_t(RLIMIT_AS.rawValue)
+        case .openFiles: __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         case .processes: __rlimit_resource_t(__RLIMIT_NPROC.rawValue)
         case .stack: __rlimit_resource_t(RLIMIT_STACK.rawValue)
         }

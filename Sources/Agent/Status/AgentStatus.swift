@@ -15,6 +15,7 @@ struct AgentStatus: Sendable {
     /// A condition that needs a person's attention. The raw values are codes in events and metrics.
     enum Problem: String, CaseIterable, Sendable {
         case afterUpload = "after_upload"
+        case control
         case dashboard
         case formerOutbox = "former_outbox"
         case ledger

@@ -4,7 +4,7 @@ import NIOHTTPTypes
 
 /// Limits what one connection to the dashboard's address may cost, since every user of the machine can connect.
 ///
-/// - It takes a seat; see `DashboardSeats`.
+/// - It takes a seat; see `ConnectionSeats`.
 /// - A browser that leaves only ends its sending side, as far as TCP tells. The connection ends with it.
 /// - TCP drops a peer that stops reading (man 7 tcp, TCP_USER_TIMEOUT).
 /// - After a reply to a request whose body has not ended, the rest of the body is read for some seconds, so that the
@@ -20,11 +20,11 @@ final class DashboardConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private static let userTimeout = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: 18))
     private static let restTime = TimeAmount.seconds(10)
 
-    private let seats: DashboardSeats
+    private let seats: ConnectionSeats
     private var isReadingBody = false
     private var deadline: Scheduled<Void>?
 
-    init(_ seats: DashboardSeats) { self.seats = seats }
+    init(_ seats: ConnectionSeats) { self.seats = seats }
 
     func handlerAdded(context: ChannelHandlerContext) {
         seats.arrive(context.channel)

@@ -10,7 +10,7 @@ struct DashboardGuard: RouterMiddleware {
     let access: @Sendable (Int) -> DashboardAccess
     /// `control.metrics_token_file`, read at each use: its token may change.
     let metricsTokenFile: String?
-    let seats: DashboardSeats
+    let seats: ConnectionSeats
 
     func handle(
         _ request: Request, context: ControlContext,

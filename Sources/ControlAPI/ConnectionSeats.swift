@@ -1,11 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// The open connections to the dashboard's address, limited in number.
+/// The open connections to a listener, limited in number.
 ///
 /// At the limit, the oldest connection without a served request is closed, so that other users of the machine can't
-/// keep the owner out.
-final class DashboardSeats: Sendable {
+/// keep the owner out, and idle programs can't use up the agent's descriptors.
+final class ConnectionSeats: Sendable {
     private struct Seat {
         let channel: any Channel
         /// Whether a request with the cookie or the secret was served.
@@ -13,10 +13,17 @@ final class DashboardSeats: Sendable {
     }
 
     private let limit: Int
+    private let onFull: @Sendable (Int?) -> Void
+    /// Whether `onFull` was told.
+    private let isFull = Mutex(false)
     /// The oldest connection comes first.
     private let seats = Mutex<[Seat]>([])
 
-    init(limit: Int) { self.limit = limit }
+    /// - Parameter onFull: called with the number of seats when the first connection had to be closed, and with `nil` when
+    ///   half of the seats are free again.
+    init(limit: Int, onFull: @escaping @Sendable (Int?) -> Void = { _ in }) {
+        (self.limit, self.onFull) = (limit, onFull)
+    }
 
     /// Registers a connection. At the limit, closes another one, or this one if all others are trusted.
     func arrive(_ channel: any Channel) {
@@ -28,11 +35,25 @@ final class DashboardSeats: Sendable {
             // Closing takes a moment, and the next arrival must not pick the same connection.
             return seats.remove(at: oldest).channel
         }
-        leaving?.close(promise: nil)
+        guard let leaving else { return }
+        leaving.close(promise: nil)
+        tell(isFull: true)
     }
 
     func leave(_ channel: any Channel) {
-        seats.withLock { seats in seats.removeAll { $0.channel === channel } }
+        let count = seats.withLock { seats in
+            seats.removeAll { $0.channel === channel }
+            return seats.count
+        }
+        if count <= limit / 2 { tell(isFull: false) }
+    }
+
+    private func tell(isFull now: Bool) {
+        let isNews = isFull.withLock { isFull in
+            defer { isFull = now }
+            return isFull != now
+        }
+        if isNews { onFull(now ? limit : nil) }
     }
 
     /// Keeps a connection from now on.

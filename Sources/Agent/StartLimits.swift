@@ -2,15 +2,17 @@ package import AgentSupport
 import Glibc
 import LinuxSystem
 
-/// Whether the limits of this process leave enough threads and address space for an agent.
+/// Whether the limits of this process leave enough threads, descriptors and address space for an agent.
 ///
-/// If Dispatch, SwiftNIO or the agent can't start a thread, they end the process without a message. The agent
+/// Without descriptors, files never finish. If Dispatch, SwiftNIO or the agent can't start a thread, they end the process without a message. The agent
 /// therefore checks the limits before it starts.
 package struct StartLimits: Equatable, Sendable {
     /// Maximum number of concurrent threads of an agent, plus a reserve.
     var neededThreads: Int
     /// Number of threads that this process could start.
     var startableThreads: Int
+    /// `ulimit -n`; `nil` if unlimited.
+    var openFiles: UInt64?
     /// `ulimit -u`; `nil` if unlimited.
     var processes: UInt64?
     /// `ulimit -v` in bytes; `nil` if unlimited.
@@ -30,10 +32,13 @@ package struct StartLimits: Equatable, Sendable {
         let space = Int(stack) * threads + Int(basis)
         return StartLimits(
             neededThreads: threads, startableThreads: LinuxSystem.startableThreads(atMost: threads),
-            processes: LinuxSystem.processLimit(.processes), addressSpace: addressSpace,
+            openFiles: LinuxSystem.processLimit(.openFiles), processes: LinuxSystem.processLimit(.processes),
+            addressSpace: addressSpace,
             neededAddressSpace: space, hasAddressSpace: canReserve(bytes: space))
     }
 
+    /// The descriptors of an agent that sends one file: about 43 at rest, with a reserve.
+    private static let neededFiles: UInt64 = 64
     /// glibc's stack size if the limit is infinite.
     private static let defaultStack: UInt64 = 8 << 20
     private static let mostStack: UInt64 = 64 << 20
@@ -47,6 +52,11 @@ package struct StartLimits: Equatable, Sendable {
             return .limit(
                 "the agent needs \(neededAddressSpace >> 20) MiB more of address space, and \(limit) (RLIMIT_AS); raise "
                     + "it, or LimitAS= of the service")
+        }
+        if let openFiles, openFiles < Self.neededFiles {
+            return .limit(
+                "the agent needs \(Self.neededFiles) descriptors, and `ulimit -n` is \(openFiles) (RLIMIT_NOFILE); raise it, "
+                    + "or LimitNOFILE= of the service")
         }
         guard startableThreads < neededThreads else { return nil }
         let limit = processes.map { "`ulimit -u` is \($0) for all processes of the user (RLIMIT_NPROC)" }

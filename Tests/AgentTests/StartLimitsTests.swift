@@ -6,7 +6,8 @@ import Testing
 @Suite("Limits at the start")
 struct StartLimitsTests {
     private let enough = StartLimits(
-        neededThreads: 30, startableThreads: 30, processes: 1000, addressSpace: nil, neededAddressSpace: 1 << 30,
+        neededThreads: 30, startableThreads: 30, openFiles: 64, processes: 1000, addressSpace: nil,
+        neededAddressSpace: 1 << 30,
         hasAddressSpace: true)
 
     @Test("cause no objection if they suffice")
@@ -22,6 +23,15 @@ struct StartLimitsTests {
         #expect("\(limits.failure, default: "")".contains("`ulimit -u` is 1000"))
         limits.processes = nil
         #expect("\(limits.failure, default: "")".contains("pids.max"))
+    }
+
+    @Test("of descriptors are named, with the required number")
+    func descriptors() {
+        var limits = enough
+        limits.openFiles = 48
+        #expect("\(limits.failure, default: "")".contains("`ulimit -n` is 48"))
+        limits.openFiles = nil
+        #expect(limits.failure == nil)
     }
 
     @Test("of address space are named, with the required size")

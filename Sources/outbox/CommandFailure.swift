@@ -12,6 +12,8 @@ enum CommandFailure: Error {
     case answerIsNo
     /// A word on the command line names nothing.
     case noSuchFile(name: String, reason: String)
+    /// A directory lies in a post, so it is no post itself.
+    case partOfPost(name: String, post: String)
     /// The request to the agent failed.
     case control(ControlError)
     /// The agent can't run, or its ledger can't be read.
@@ -54,10 +56,11 @@ enum CommandFailure: Error {
     /// The exit status.
     var status: Int32 {
         switch self {
-        case .answerIsNo: 1
+        case .answerIsNo, .partOfPost: 1
         case .noSuchFile: EX_NOINPUT
         case .control(.refused(let code, _)) where code == "input_output": EX_IOERR
-        case .control(.notRunning), .control(.failed), .control(.refused), .unavailable: EX_UNAVAILABLE
+        case .control(.notRunning), .control(.cutOff), .control(.failed), .control(.refused), .unavailable:
+            EX_UNAVAILABLE
         case .control(.notAllowed), .control(.notTrusted): EX_NOPERM
         case .agent(.alreadyRunning), .tryAgain: EX_TEMPFAIL
         case .agent(.cannotCreate): EX_CANTCREAT
@@ -92,6 +95,10 @@ enum CommandFailure: Error {
         switch self {
         case .answerIsNo: []
         case .noSuchFile(let name, let reason): ["\(DisplayText.escaped(name)): \(reason)"]
+        case .partOfPost(let name, let post):
+            [
+                "\(DisplayText.escaped(name)): this directory is part of the post \(DisplayText.escaped(post)); submit that"
+            ]
         case .control(let error): ["\(error)"]
         case .agent(let error): ["\(error)"]
         case .configuration(let errors, let all): (all ? errors.all : [errors.first]).map(\.description)

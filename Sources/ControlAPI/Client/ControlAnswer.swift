@@ -5,7 +5,7 @@ struct ControlAnswer: Equatable, Sendable {
     let status: Int
     let body: [UInt8]
 
-    /// - Throws: `ControlError.failed` if `bytes` is no HTTP reply, or only the beginning of one.
+    /// - Throws: `ControlError.failed` if `bytes` is no HTTP reply, `cutOff` if they are only the beginning of one.
     init(_ bytes: [UInt8]) throws(ControlError) {
         guard let end = bytes.firstRange(of: "\r\n\r\n".utf8) else { throw .failed(reason: "not an HTTP reply") }
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")
@@ -13,7 +13,7 @@ struct ControlAnswer: Equatable, Sendable {
             let status = Int(words[1])
         else { throw .failed(reason: "not an HTTP reply") }
         guard let body = Self.body(in: bytes[end.upperBound...], by: Self.fields(of: lines.dropFirst())) else {
-            throw .failed(reason: "the reply was cut off")
+            throw .cutOff
         }
         self.status = status
         self.body = body

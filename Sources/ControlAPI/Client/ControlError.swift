@@ -8,6 +8,8 @@ package enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
     case notTrusted(socket: String, user: String)
     /// The agent refused the request; `code` is a short snake_case word (docs/control.md).
     case refused(code: String, reason: String)
+    /// The agent closed the connection before its answer was complete: it is ending, or was killed.
+    case cutOff
     /// The agent's answer can't be used.
     case failed(reason: String)
 
@@ -21,6 +23,7 @@ package enum ControlError: Error, Equatable, Sendable, CustomStringConvertible {
             "a program of \(user) listens on the control socket \(socket), so nothing was sent to it; correct control.socket, "
                 + "or run this as that user if it is their agent"
         case .refused(_, let reason): "the agent refused: \(reason)"
+        case .cutOff: "the agent ended before it answered; start it with `outbox run` if it does not run"
         case .failed(let reason): "the agent gave no useful answer: \(reason)"
         }
     }

@@ -33,11 +33,13 @@ struct ControlRequest: Sendable {
             }
             try send(head + (body ?? []), to: descriptor.rawValue)
             let reply = try receive(from: descriptor.rawValue)
+            if reply.isEmpty { return .failure(.cutOff) }
             return Result { () throws(ControlError) in try ControlAnswer(reply) }
         } catch {
             switch error {
             case .noSuchFileOrDirectory, .connectionRefused, .notDirectory: return .failure(.notRunning(socket: socket))
             case .permissionDenied: return .failure(.notAllowed(socket: socket, reason: "\(error)"))
+            case .connectionReset, .brokenPipe: return .failure(.cutOff)
             case .timedOut: return .failure(.failed(reason: "nothing came within \(patience) s; see the agent's log"))
             default: return .failure(.failed(reason: "\(error)"))
             }

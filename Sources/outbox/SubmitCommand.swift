@@ -40,7 +40,15 @@ struct SubmitCommand: AsyncParsableCommand {
         var finder = TargetFinder(link)
         // Resolve all words before acting, so that a typing error does not leave the action half done.
         var sources: [SourceEntry] = []
-        for directory in directories { sources.append(try await finder.findSource(directory)) }
+        // A directory within a post is no typing error: the others are submitted.
+        var within: [CommandFailure] = []
+        for directory in directories {
+            do {
+                sources.append(try await finder.findSource(directory))
+            } catch CommandFailure.partOfPost(let name, let post) {
+                within.append(.partOfPost(name: name, post: post))
+            }
+        }
         var report = ActionReport(.submit)
         var done: Set<String> = []
         for source in sources where done.insert(source.id).inserted {
@@ -52,11 +60,13 @@ struct SubmitCommand: AsyncParsableCommand {
         if json {
             try Output.standard.write(json: report.sources ?? ActionTally())
         } else {
+            if report.isEmpty, !within.isEmpty { throw within[0] }
             let look = Output.standard.look(link.surroundings.environment)
             let prospects = Set(report.prospects).count == 1 ? Array(report.prospects.prefix(1)) : report.prospects
             try Output.standard.write(lines: report.lines(look) + prospects)
         }
         for complaint in report.complaints { Output.error.attempt("outbox: \(complaint)") }
-        guard report.isFulfilled else { throw CommandFailure.answerIsNo }
+        for line in within.flatMap(\.lines) { Output.error.attempt("outbox: \(line)") }
+        guard report.isFulfilled, within.isEmpty else { throw CommandFailure.answerIsNo }
     }
 }

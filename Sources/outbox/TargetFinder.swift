@@ -146,6 +146,13 @@ struct TargetFinder {
         let source = try await poll(for: Self.patience) { (finder: inout TargetFinder) -> SourceEntry? in
             finder.knownSources = nil
             let source = try await finder.source(at: paths)
+            if source == nil,
+                let outer = try await finder.sources().first(where: { post in
+                    post.relativePath.map { place in paths.contains { $0 != place && $0.isWithin(place) } } ?? false
+                })
+            {
+                throw CommandFailure.partOfPost(name: word, post: outer.path)
+            }
             guard source != nil || candidates.contains(where: { finder.link.place.isSource($0.path) }) else {
                 throw CommandFailure.noSuchFile(name: word, reason: finder.reasonForNoSource(candidates))
             }

@@ -85,8 +85,7 @@ package struct SidecarSweep {
     ) -> StraySidecar? {
         guard let (subject, word) = SidecarStore.owner(of: name, in: directory, at: path) else { return nil }
         guard case .file(let file) = subject else {
-            return listing.holds(Array("source.toml".utf8))
-                ? nil : StraySidecar(directory: path, name: name, subject: subject)
+            return StraySidecar(directory: path, name: name, subject: subject)
         }
         if listing.holds(Array(file.name)) { return nil }
         let isUnfinished = word.path == file && word.fileState?.isFinal == false

@@ -126,8 +126,9 @@ final class StraySearch {
                 if stray.isUnfinished { cancelled.insert(path) }
                 steps.append(stray.isUnfinished ? .cancelRemoved(path) : .discard(stray))
             case .source(let directory):
+                // A post that was moved into another one leaves its sidecar behind.
                 if facts.isPost(directory) || facts.isBusy(directory)
-                    || !facts.isGone(PostPlaces.description(of: directory))
+                    || !facts.isInPost(directory) && !facts.isGone(PostPlaces.description(of: directory))
                 {
                     continue
                 }

@@ -73,7 +73,10 @@ package final class LedgerCare: Sendable {
             case .sound where hasCrashed:
                 logger.warning(
                     "the last run crashed; the agent checked the ledger, and it is sound",
-                    metadata: ["remedy": "please report the crash; the log of the last run may show the cause"])
+                    metadata: [
+                        "remedy":
+                            "see the log of the last run: if memory could not be allocated, give the agent more; else report it"
+                    ])
             case .sound, .missing: return
             }
         case .rebuild(let reason):

@@ -2,6 +2,7 @@ import Glibc
 import LinuxSystem
 import Logging
 import ServiceLifecycle
+import Synchronization
 import SystemPackage
 import TestSupport
 
@@ -14,6 +15,8 @@ struct ControlBench {
     let sources = ScriptedSources()
     let avatars = ScriptedAvatars()
     let profile = ScriptedProfile()
+    /// What the server said about its connections.
+    let troubles = Recorded()
     let socket: String
     let client: ControlClient
     private let hasMirror: Bool
@@ -53,7 +56,8 @@ struct ControlBench {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = ControlServer(
             socket: socket, backend: backend, sources: sources,
-            pictures: .init(avatars: hasMirror ? avatars : nil, profile: profile), logger: logger)
+            pictures: .init(avatars: hasMirror ? avatars : nil, profile: profile), logger: logger,
+            onTrouble: { [troubles] message in troubles.withLock { $0.append(message) } })
         return ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
     }
 
@@ -110,5 +114,14 @@ struct ControlBench {
         await withCheckedContinuation { continuation in
             startThread(name: "request") { continuation.resume(returning: work()) }
         }
+    }
+}
+
+/// Messages in the order of their arrival; `nil` for the end of a trouble.
+final class Recorded: Sendable {
+    private let messages = Mutex<[String?]>([])
+
+    func withLock<Value: Sendable>(_ body: (inout [String?]) -> Value) -> Value {
+        messages.withLock { messages in body(&messages) }
     }
 }

@@ -24,9 +24,36 @@ struct ControlSocketTests {
     @Test("A socket without a listener is replaced")
     func dead() async throws {
         let bench = try ControlBench()
-        let descriptor = try #require(Self.bound(bench.socket))
+        let descriptor = try #require(Self.opened(bench.socket, bind))
         close(descriptor)
         #expect(try await bench.serving { try await bench.client.health() }.pid == 42)
+    }
+
+    @Test("Idle connections don't keep commands out, and the agent says that it closes some")
+    func seats() async throws {
+        let bench = try ControlBench()
+        try await bench.serving {
+            let seats = ControlServer.mostSocketConnections(descriptors: nil)
+            let idle = (0..<seats + 6).compactMap { _ in Self.opened(bench.socket, connect) }
+            defer { for descriptor in idle { close(descriptor) } }
+            #expect(idle.count == seats + 6)
+            #expect(try await bench.client.health().pid == 42)
+            try await Poll.until("a message") { bench.troubles.withLock { $0.last != nil } }
+            try await Poll.until("the oldest to be closed") { idle.prefix(6).allSatisfy(Self.isClosed) }
+            for descriptor in idle { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            try await Poll.until("the end of the message") { bench.troubles.withLock { $0.last == .some(nil) } }
+        }
+    }
+
+    @Test("The seats leave most descriptors to uploads")
+    func seatNumbers() {
+        let numbers = [nil, 1024, 300, 64, 16].map(ControlServer.mostSocketConnections)
+        #expect(numbers == [64, 64, 59, 4, 4])
+    }
+
+    private static func isClosed(_ descriptor: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT) | Int32(MSG_PEEK)) == 0
     }
 
     @Test("A file in the socket's place is left alone")
@@ -82,20 +109,22 @@ struct ControlSocketTests {
     func draft() async throws {
         let bench = try ControlBench()
         try #require(mkdir(bench.directory.path("/.control.sock.d"), 0o700) == 0)
-        close(try #require(Self.bound(bench.directory.path("/.control.sock.d/s"))))
+        close(try #require(Self.opened(bench.directory.path("/.control.sock.d/s"), bind)))
         #expect(try await bench.serving { try await bench.client.health() }.pid == 42)
         let long = ControlSocketPath("/" + String(repeating: "x", count: 105))
         #expect(try long.makeDraft() == long.path)
     }
 
-    private static func bound(_ path: String) -> Int32? {
+    private static func opened(
+        _ path: String, _ call: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32? {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
         let result = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                call(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         return result == 0 ? descriptor : nil

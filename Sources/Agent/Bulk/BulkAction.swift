@@ -69,9 +69,16 @@ struct BulkActions: Sendable {
         return lastNumber
     }
 
-    /// Removes the oldest action, which is carried out.
-    mutating func removeFirst() {
-        pending.removeFirst()
+    /// Returns the action to carry out next: the oldest, or the oldest that may overtake a retry that waits for room.
+    ///
+    /// What overtakes it ends files after the retry was asked for, so the retry is not about these any more.
+    func next(overtaking: Bool = false) -> (number: UInt64, action: BulkAction)? {
+        pending.first { !overtaking || $0.action.action != .retry }
+    }
+
+    /// Removes an action, which is carried out.
+    mutating func remove(_ number: UInt64) {
+        pending.removeAll { $0.number == number }
         if pending.isEmpty { touched = [:] }
     }
 

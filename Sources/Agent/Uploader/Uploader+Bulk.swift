@@ -63,6 +63,7 @@ extension Uploader {
         return await withCheckedContinuation { continuation in
             bulk.waiting[number] = continuation
             carryOutBulk()
+            offerRoom()
         }
     }
 
@@ -77,9 +78,9 @@ extension Uploader {
         }
     }
 
-    /// Lets a retry go on once there is room, or once the agent ends.
+    /// Lets a retry go on once there is room, another action overtakes it, or the agent ends.
     func offerRoom() {
-        guard let room = bulk.room, hasRoom || mustEnd else { return }
+        guard let room = bulk.room, hasRoom || mustEnd || bulk.actions.next(overtaking: true) != nil else { return }
         bulk.room = nil
         room.resume()
     }
@@ -89,8 +90,8 @@ extension Uploader {
     /// Whether fewer files are being read than the agent takes from the watch.
     private var hasRoom: Bool { core.book.drops.values.count { $0.key == nil } < Self.window }
 
-    private func carryOutPending() async {
-        while let (number, order) = bulk.actions.pending.first {
+    private func carryOutPending(overtaking: Bool = false) async {
+        while let (number, order) = bulk.actions.next(overtaking: overtaking) {
             var next: DropPosition? = .first
             while let position = next {
                 // Without the ledger, the next start continues.
@@ -99,7 +100,7 @@ extension Uploader {
                 next = page.next
             }
             if mustEnd { return }
-            bulk.actions.removeFirst()
+            bulk.actions.remove(number)
             handle(.store([bulk.actions.write]))
             await parts.ledger.commit([])
             bulk.answer(number, continues: false)
@@ -124,7 +125,8 @@ extension Uploader {
         while !rest.isEmpty {
             while order.action == .retry, !hasRoom, !mustEnd {
                 bulk.answer(number, continues: true)
-                await withCheckedContinuation { bulk.room = $0 }
+                await carryOutPending(overtaking: true)
+                if !hasRoom, !mustEnd { await withCheckedContinuation { bulk.room = $0 } }
             }
             if mustEnd { return }
             let paths = concerned(rest.prefix(Self.bulkTurn), by: order, number)
@@ -152,11 +154,12 @@ extension Uploader {
     private func act(
         _ order: BulkAction, _ number: UInt64, on paths: [RelativePath], after events: [AgentEvent] = []
     ) {
-        let refusals = decide(events + paths.map { .path(.act(order.action, $0, isByName: false)) })?.refusals ?? [:]
-        guard var answer = bulk.answers.removeValue(forKey: number) else { return }
+        guard let decision = decide(events + paths.map { .path(.act(order.action, $0, isByName: false)) }),
+            var answer = bulk.answers.removeValue(forKey: number)
+        else { return }
         let world = runner.world(core)
         for path in paths {
-            let refusal = refusals[path]
+            let refusal = decision.refusals[path]
             if refusal == nil { answer.changed += 1 } else { answer.unchanged += 1 }
             guard answer.outcomes.count < Self.longestAnswer, let report = world.report(at: path) else { continue }
             answer.outcomes.append(ActionOutcome(report, refusal: refusal))

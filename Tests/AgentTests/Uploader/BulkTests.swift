@@ -72,6 +72,20 @@ struct BulkTests {
         #expect(!actions.isOutdated(first, for: .root))
     }
 
+    @Test("a retry that waits for room is overtaken by all but retries")
+    func overtaking() throws {
+        var actions = BulkActions()
+        let retry = BulkAction(action: .retry, directory: nil, askedAt: WallTime(milliseconds: 7))
+        let first = actions.add(retry)
+        _ = actions.add(retry)
+        #expect(actions.next()?.number == first && actions.next(overtaking: true) == nil)
+        let cancel = actions.add(BulkAction(action: .cancel, directory: nil, askedAt: WallTime(milliseconds: 8)))
+        #expect(actions.next()?.number == first && actions.next(overtaking: true)?.number == cancel)
+        var dismissed = DropRecord(path: .root, state: .cancelled, acceptedAt: WallTime(milliseconds: 1))
+        dismissed.finishedAt = WallTime(milliseconds: 9)
+        #expect(!retry.reaches(dismissed, at: WallTime(milliseconds: 10)))
+    }
+
     @Test("actions are stored with all that they mean, odd names included")
     func stored() throws {
         var actions = BulkActions()
@@ -88,7 +102,7 @@ struct BulkTests {
         }
         #expect(BulkActions(stored: bytes).pending.map(\.action) == orders)
         #expect(BulkActions(stored: Array("x\0y\0z".utf8)).pending.isEmpty)
-        for _ in orders { actions.removeFirst() }
+        for number in actions.pending.map(\.number) { actions.remove(number) }
         guard case .setting(_, nil) = actions.write else {
             Issue.record("something is stored")
             return

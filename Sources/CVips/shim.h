@@ -106,6 +106,33 @@ static inline int outbox_transform_to_srgb(VipsImage *in, VipsImage **out, const
 static inline int outbox_interpret_as_srgb(VipsImage *in, VipsImage **out) {
     return vips_colourspace(in, out, VIPS_INTERPRETATION_sRGB, NULL);
 }
+/// Replaces each number by that of a table.
+static inline int outbox_map(VipsImage *in, VipsImage **out, VipsImage *table) {
+    return vips_maplut(in, out, table, NULL);
+}
+/// Multiplies the three channels with a matrix of 3 rows of 3.
+static inline int outbox_recombine(VipsImage *in, VipsImage **out, const double *matrix) {
+    VipsImage *image = vips_image_new_matrix_from_array(3, 3, matrix, 9);
+    if (!image) return -1;
+    int result = vips_recomb(in, out, image, NULL);
+    g_object_unref(image);
+    return result;
+}
+/// From linear light of BT.709, where 1 is white; the result has no colour profile.
+static inline int outbox_encode_light(VipsImage *in, VipsImage **out, VipsInterpretation target) {
+    VipsImage *named = NULL;
+    if (vips_copy(in, &named, "interpretation", VIPS_INTERPRETATION_scRGB, NULL)) return -1;
+    vips_image_remove(named, VIPS_META_ICC_NAME);
+    int result = vips_colourspace(named, out, target, NULL);
+    g_object_unref(named);
+    return result;
+}
+static inline int outbox_last_band(VipsImage *in, VipsImage **out) {
+    return vips_extract_band(in, out, vips_image_get_bands(in) - 1, NULL);
+}
+static inline int outbox_join_bands(VipsImage *in, VipsImage *last, VipsImage **out) {
+    return vips_bandjoin2(in, last, out, NULL);
+}
 static inline int outbox_name_interpretation(VipsImage *in, VipsImage **out, VipsInterpretation interpretation) {
     return vips_copy(in, out, "interpretation", interpretation, NULL);
 }

@@ -23,27 +23,62 @@ enum Samples {
             Array("http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:x='adobe:ns:meta/'>a secret place</x:xmpmeta>".utf8))
         let iptc = segment(0xED, Array("Photoshop 3.0\0".utf8) + Array("8BIM\u{4}\u{4}\0\0\0\0\0\0".utf8))
         let comment = segment(0xFE, Array("a secret comment".utf8))
-        let plain = try bytes("p3.jpg")
-        return plain[..<2] + exif + xmp + iptc + comment + plain[2...]
+        return try jpeg("p3.jpg", with: exif + xmp + iptc + comment)
     }
 
-    private static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
+    /// A JPEG fixture with other segments in place of its EXIF data, which is the first one.
+    static func jpeg(_ name: String, with segments: [UInt8]) throws -> [UInt8] {
+        let picture = try bytes(name)
+        return picture[..<2] + segments + picture[(4 + Int(picture[4]) << 8 + Int(picture[5]))...]
+    }
+
+    /// A segment of a JPEG file.
+    static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {
         [0xFF, marker, UInt8((content.count + 2) >> 8), UInt8((content.count + 2) & 0xFF)] + content
     }
 
     /// A PNG of 8-bit RGB with this size in the header, and almost no image data.
     static func pngHeader(width: UInt32, height: UInt32) -> [UInt8] {
-        func bigEndian(_ number: UInt32) -> [UInt8] {
-            (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
-        }
-        func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
-            let checked = Array(name.utf8) + content
-            return bigEndian(UInt32(content.count)) + checked + bigEndian(crc32(checked))
-        }
-        return [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        return pngSignature
             + chunk("IHDR", bigEndian(width) + bigEndian(height) + [8, 2, 0, 0, 0])
             // The beginning of a zlib stream of zeros.
             + chunk("IDAT", [0x78, 0x9C, 0xED, 0xC1, 0x01, 0x01, 0, 0, 0, 0x80]) + chunk("IEND", [])
+    }
+
+    private static let pngSignature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    /// A grey PNG of 16 bits and three channels, 8 pixels wide and a row for each code.
+    ///
+    /// - Parameter chunks: Come before the pixels.
+    static func png(codes: [UInt16], chunks: [UInt8]) -> [UInt8] {
+        let rows = codes.flatMap { code in
+            [0] + [UInt8](Array(repeating: [UInt8(code >> 8), UInt8(code & 0xFF)], count: 24).joined())
+        }
+        // One block without compression, and the checksum (RFC 1950, RFC 1951 3.2.4).
+        let count = UInt16(rows.count)
+        let (low, high) = rows.reduce((UInt32(1), UInt32(0))) { sum, byte in
+            let low = (sum.0 + UInt32(byte)) % 65_521
+            return (low, (sum.1 + low) % 65_521)
+        }
+        let lengths = [count, ~count].flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        let pixels = [0x78, 0x01, 1] + lengths + rows + bigEndian(high << 16 | low)
+        return pngSignature + chunk("IHDR", bigEndian(8) + bigEndian(UInt32(codes.count)) + [16, 2, 0, 0, 0])
+            + chunks + chunk("IDAT", pixels) + chunk("IEND", [])
+    }
+
+    /// A chunk of a PNG file.
+    static func chunk(_ name: String, _ content: [UInt8]) -> [UInt8] {
+        let checked = Array(name.utf8) + content
+        return bigEndian(UInt32(content.count)) + checked + bigEndian(crc32(checked))
+    }
+
+    /// A box of a HEIF file.
+    static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        bigEndian(UInt32(content.count + 8)) + Array(type.utf8) + content
+    }
+
+    static func bigEndian(_ number: UInt32) -> [UInt8] {
+        (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
     }
 
     /// The CRC of ISO 3309, as PNG uses it.

@@ -1,11 +1,11 @@
 extension ExifBlock {
     /// Tags of a TIFF file that describe the photograph and not how its pixels are stored (EXIF 2.32, 4.6.4):
     /// description, make, model, orientation, resolution, software, date, artist, copyright.
-    private static let described: Set<Int> = [
+    static let described: Set<Int> = [
         0x010E, 0x010F, 0x0110, 0x0112, 0x011A, 0x011B, 0x0128, 0x0131, 0x0132, 0x013B, 0x8298,
     ]
     /// Tags that point to a directory: EXIF and GPS.
-    private static let pointers: Set<Int> = [0x8769, 0x8825]
+    static let pointers: Set<Int> = [0x8769, 0x8825]
     /// Maker notes point into the file they were written to, as does the directory of interoperability.
     private static let bound: Set<Int> = [0x927C, 0xA005]
     private static let headerLength = 8
@@ -13,11 +13,13 @@ extension ExifBlock {
     /// Collects the EXIF data of a TIFF file, where it is spread over the file.
     ///
     /// - Returns: nil if there is none.
-    init?(collectedFrom file: TIFFFile) {
+    /// - Throws: ``ContainerFailure`` if some of it can't be moved to another file.
+    init?(collectedFrom file: TIFFFile) throws(ContainerFailure) {
         let entries = file.entries
-        var first = entries.filter { Self.described.contains($0.tag) }.compactMap { Field($0, in: file) }
-        let inner = entries.filter { Self.pointers.contains($0.tag) }.map { pointer in
-            (tag: pointer.tag, entries: file.entries(of: pointer).compactMap { Field($0, in: file) })
+        var first = try Self.fields(entries.filter { Self.described.contains($0.tag) }, in: file)
+        var inner: [(tag: Int, entries: [Field])] = []
+        for pointer in entries where Self.pointers.contains(pointer.tag) {
+            inner.append((pointer.tag, try Self.fields(file.entries(of: pointer), in: file)))
         }
         if first.isEmpty && inner.isEmpty { return nil }
         for directory in inner { first.append(Field(tag: directory.tag, type: 4, count: 1, value: [0, 0, 0, 0])) }
@@ -29,11 +31,17 @@ extension ExifBlock {
             if let index = first.firstIndex(where: { $0.tag == directory.tag }) {
                 first[index].value = Self.bytes(of: start, count: 4, file.isLittle)
             }
-            let kept = directory.entries.filter { !Self.bound.contains($0.tag) }
-            rest += Self.directory(kept, at: start, isLittle: file.isLittle)
+            rest += Self.directory(directory.entries, at: start, isLittle: file.isLittle)
         }
         let header: [UInt8] = file.isLittle ? [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0] : [0x4D, 0x4D, 0, 0x2A, 0, 0, 0, 8]
         self.init(header + Self.directory(first, at: Self.headerLength, isLittle: file.isLittle) + rest)
+    }
+
+    private static func fields(_ entries: [TIFFFile.Entry], in file: TIFFFile) throws(ContainerFailure) -> [Field] {
+        if entries.contains(where: { bound.contains($0.tag) }) { throw .holdsMore }
+        let fields = entries.compactMap { Field($0, in: file) }
+        guard fields.count == entries.count else { throw .holdsMore }
+        return fields
     }
 
     /// A tag with its value.

@@ -1,7 +1,9 @@
 /// The EXIF data of a picture: a TIFF structure with directories of tags (TIFF 6.0, section 2; EXIF 2.32, 4.6).
 struct ExifBlock {
-    /// A tag with one number.
-    enum Tag: UInt16 {
+    private enum Tag: UInt16 {
+        /// Of the first directory: the size of the picture, as some cameras write it.
+        case imageWidth = 0x0100
+        case imageLength = 0x0101
         /// Of the first directory: how the picture must be turned.
         case orientation = 0x0112
         /// Of the first directory: where the directory of EXIF tags is.
@@ -9,6 +11,14 @@ struct ExifBlock {
         /// Of the directory of EXIF tags: the size of the picture.
         case width = 0xA002
         case height = 0xA003
+        /// Of the directory of EXIF tags: where in the picture its subject is.
+        case subjectArea = 0x9214
+        case subjectLocation = 0xA214
+        /// Of the directory of EXIF tags: where the directory of interoperability is.
+        case interoperability = 0xA005
+        /// Of the directory of interoperability: the size of the picture.
+        case relatedWidth = 0x1001
+        case relatedHeight = 0x1002
     }
 
     /// Precedes the TIFF structure in JPEG files.
@@ -29,18 +39,53 @@ struct ExifBlock {
         }
     }
 
-    /// Changes the orientation to "upright". Does nothing if there is none.
-    mutating func setUpright() {
-        if let place = place(of: .orientation, in: number(at: 4, count: 4)) { set(place, to: 1) }
+    /// How the picture must be turned, 1 to 8; 1 if nothing is said.
+    var orientation: Int {
+        place(of: .orientation, in: first).flatMap { number(at: $0.offset, count: $0.count) } ?? 1
     }
 
-    /// Changes the size of the picture. Does nothing if there is none.
-    mutating func setSize(width: Int, height: Int) {
-        guard let pointer = place(of: .directory, in: number(at: 4, count: 4)) else { return }
-        let directory = number(at: pointer.offset, count: pointer.count)
-        for (tag, value) in [(Tag.width, width), (.height, height)] {
+    /// Changes the orientation to "upright". Does nothing if there is none.
+    mutating func setUpright() {
+        if let place = place(of: .orientation, in: first) { set(place, to: 1) }
+    }
+
+    /// Changes what is said about the pixels: the size becomes right; the place of the subject goes, and with turned
+    /// pixels also the thumbnail.
+    mutating func fit(width: Int, height: Int, isTurned: Bool) {
+        let inner = directory(.directory, in: first)
+        let related = directory(.interoperability, in: inner)
+        let sizes: [(Tag, Int?, Int)] = [
+            (.imageWidth, first, width), (.imageLength, first, height), (.width, inner, width),
+            (.height, inner, height), (.relatedWidth, related, width), (.relatedHeight, related, height),
+        ]
+        for (tag, directory, value) in sizes {
             if let place = place(of: tag, in: directory) { set(place, to: value) }
         }
+        for tag in [Tag.subjectArea, .subjectLocation] { remove(tag, from: inner) }
+        // The first directory is followed by where the thumbnail's is.
+        if isTurned, let first, let count = number(at: first, count: 2) {
+            set((first + 2 + 12 * count, 4), to: 0)
+        }
+    }
+
+    /// Where the first directory is.
+    private var first: Int? { number(at: 4, count: 4) }
+
+    private func directory(_ tag: Tag, in directory: Int?) -> Int? {
+        place(of: tag, in: directory).flatMap { number(at: $0.offset, count: $0.count) }
+    }
+
+    /// Removes a tag's entry; those behind it move up.
+    private mutating func remove(_ tag: Tag, from directory: Int?) {
+        guard let directory, let count = number(at: directory, count: 2),
+            let index = (0..<count).first(where: {
+                number(at: directory + 2 + 12 * $0, count: 2) == Int(tag.rawValue)
+            })
+        else { return }
+        let (start, end) = (directory + 2 + 12 * index, directory + 2 + 12 * count + 4)
+        guard end <= bytes.count else { return }
+        bytes.replaceSubrange(start..<end, with: bytes[(start + 12)..<end] + [UInt8](repeating: 0, count: 12))
+        set((directory, 2), to: count - 1)
     }
 
     /// Where the number of a tag is.

@@ -1,38 +1,70 @@
 /// The metadata of a picture, which a JPEG file holds in segments of at most 64 KiB (ITU T.81, B.2.4.6).
 struct PictureMetadata {
+    /// A segment of a JPEG file.
+    struct Segment {
+        var marker: UInt8
+        var content: [UInt8]
+    }
+
+    /// The JFIF segment, which tells the resolution.
+    var jfif: Segment?
     /// EXIF data.
     var exif: ExifBlock?
     /// An XMP packet.
-    var xmp: [UInt8]?
-    /// IPTC data: the resources of Photoshop, or only the record of IPTC as TIFF has it.
-    var iptc: [UInt8]?
+    var xmp: XMPPacket?
+    /// What goes into a JPEG file as it is: extended XMP, resources of Photoshop with IPTC data, comments.
+    var others: [Segment] = []
     /// An ICC profile.
     var profile: [UInt8]?
+    /// Whether the container turns the pixels.
+    var isTurned = false
 
     private static let longestSegment = 65_533
+    static let jfifSignature = Array("JFIF\0".utf8)
     /// Adobe, XMP specification part 3, 1.1.3.
-    private static let xmpSignature = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
-    private static let photoshopSignature = Array("Photoshop 3.0\0".utf8)
+    static let xmpSignature = Array("http://ns.adobe.com/xap/1.0/\0".utf8)
+    /// Parts of a packet that is too long for one segment (1.1.3.1).
+    static let extendedSignature = Array("http://ns.adobe.com/xmp/extension/\0".utf8)
+    static let photoshopSignature = Array("Photoshop 3.0\0".utf8)
     /// ICC.1:2022, annex B.4.
-    private static let profileSignature = Array("ICC_PROFILE\0".utf8)
+    static let profileSignature = Array("ICC_PROFILE\0".utf8)
 
-    /// Whether the file says that it also holds a film: a motion photo of a phone.
-    var announcesFilm: Bool {
-        let text = String(decoding: xmp ?? [], as: UTF8.self)
-        return ["MotionPhoto", "MicroVideo"].contains { name in
-            text.contains("\(name)=\"1\"") || text.contains("\(name)>1<")
-        }
+    /// Makes all that counts pixels fit a picture of another size or direction.
+    ///
+    /// - Parameters:
+    ///   - width, height: The new size.
+    ///   - isTurned: Whether the pixels were turned upright.
+    ///   - scale: How much longer the sides became.
+    /// - Throws: ``ContainerFailure`` if something can't be made to fit.
+    mutating func fit(
+        width: Int, height: Int, isTurned: Bool, scale: (width: Double, height: Double)
+    ) throws(ContainerFailure) {
+        if let xmp, xmp.hasPixels || isTurned && xmp.hasPlaces { throw .holdsMore }
+        exif?.fit(width: width, height: height, isTurned: isTurned)
+        xmp?.scale(width: scale.width, height: scale.height)
     }
 
     /// Changes the orientation to "upright", in EXIF data and the XMP packet. Does nothing where there is none.
     mutating func setUpright() {
         exif?.setUpright()
-        for spelling in ["tiff:Orientation=\"", "tiff:Orientation='", "tiff:Orientation>"] {
-            guard let place = xmp?.firstRange(of: Array(spelling.utf8)), let end = xmp?.endIndex,
-                place.upperBound < end
-            else { continue }
-            xmp?[place.upperBound] = UInt8(ascii: "1")
+        xmp?.setUpright()
+    }
+
+    /// Adds IPTC data as TIFF has it: a record, which readers of JPEG files expect in a resource of Photoshop.
+    mutating func add(iptc: [UInt8]) {
+        let count = (0..<4).map { UInt8(truncatingIfNeeded: iptc.count >> (24 - 8 * $0)) }
+        let resource = Array("8BIM".utf8) + [4, 4, 0, 0] + count + iptc + (iptc.count % 2 == 0 ? [] : [0])
+        others.append(Segment(marker: 0xED, content: Self.photoshopSignature + resource))
+    }
+
+    /// Sets the resolution, in pixels for a metre.
+    mutating func setResolution(horizontal: Int, vertical: Int) {
+        func inches(_ number: Int) -> [UInt8] {
+            let number = min(65_535, Int((Double(number) * 0.0254).rounded()))
+            return [UInt8(number >> 8), UInt8(number & 0xFF)]
         }
+        let resolution = inches(horizontal) + inches(vertical)
+        jfif = Segment(marker: 0xE0, content: Self.jfifSignature + [1, 1, 1] + resolution + [0, 0])
     }
 
     /// Returns a JPEG file with this metadata.
@@ -41,32 +73,27 @@ struct PictureMetadata {
     /// - Returns: nil if the metadata is too long for a JPEG file.
     func added(to plain: [UInt8]) -> [UInt8]? {
         guard let segments else { return nil }
-        return Array(plain[..<Self.endOfJFIF(in: plain)]) + segments + plain[Self.endOfJFIF(in: plain)...]
+        let end = Self.endOfJFIF(in: plain)
+        return Array(plain[..<(jfif == nil ? end : 2)]) + segments + plain[end...]
     }
 
     private var segments: [UInt8]? {
-        var segments: [(marker: UInt8, content: [UInt8])] = []
-        if let exif { segments.append((0xE1, ExifBlock.signature + exif.bytes)) }
-        if let xmp { segments.append((0xE1, Self.xmpSignature + xmp)) }
-        if let iptc { segments.append((0xED, Self.photoshop(iptc))) }
+        var segments = jfif.map { [$0] } ?? []
+        if let exif { segments.append(Segment(marker: 0xE1, content: ExifBlock.signature + exif.bytes)) }
+        if let xmp { segments.append(Segment(marker: 0xE1, content: Self.xmpSignature + xmp.bytes)) }
+        segments += others
         let step = Self.longestSegment - Self.profileSignature.count - 2
         let parts = stride(from: 0, to: profile?.count ?? 0, by: step).map { profile?.dropFirst($0).prefix(step) ?? [] }
         if parts.count > 255 { return nil }
         for (number, part) in parts.enumerated() {
-            segments.append((0xE2, Self.profileSignature + [UInt8(number + 1), UInt8(parts.count)] + part))
+            let content = Self.profileSignature + [UInt8(number + 1), UInt8(parts.count)] + part
+            segments.append(Segment(marker: 0xE2, content: content))
         }
         if segments.contains(where: { $0.content.count > Self.longestSegment }) { return nil }
         return segments.flatMap { segment in
             let length = segment.content.count + 2
             return [0xFF, segment.marker, UInt8(length >> 8), UInt8(length & 0xFF)] + segment.content
         }
-    }
-
-    /// Puts a record of IPTC into a resource of Photoshop, as readers of JPEG files expect.
-    private static func photoshop(_ iptc: [UInt8]) -> [UInt8] {
-        if iptc.starts(with: photoshopSignature) { return iptc }
-        let count = (0..<4).map { UInt8(truncatingIfNeeded: iptc.count >> (24 - 8 * $0)) }
-        return photoshopSignature + Array("8BIM".utf8) + [4, 4, 0, 0] + count + iptc + (iptc.count % 2 == 0 ? [] : [0])
     }
 
     /// The JFIF segment, if any, must be the first one.

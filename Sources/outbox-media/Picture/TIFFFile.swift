@@ -18,8 +18,9 @@ struct TIFFFile {
     private static let rawTags = [33421, 50706]
     private static let mostEntries = 256
     private static let longestValue = 1 << 16
+    private static let longestTable = 16 << 20
     /// Bytes of a value of each type, from type 1 on.
-    private static let sizes = [1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8]
+    private static let sizes = [1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8, 8, 8]
 
     /// Whether numbers begin with their lowest byte.
     let isLittle: Bool
@@ -51,16 +52,25 @@ struct TIFFFile {
     var entries: [Entry] { entries(at: start) }
 
     /// The tags of the directory that a tag points to.
-    func entries(of pointer: Entry) -> [Entry] { entries(at: number(pointer.field.prefix(4))) }
+    func entries(of pointer: Entry) -> [Entry] { numbers(of: pointer)?.first.map { entries(at: $0) } ?? [] }
 
     /// The bytes of a value; nil if the tag is damaged or its value is too long.
-    func value(of entry: Entry) -> [UInt8]? {
-        guard (1...Self.sizes.count).contains(entry.type), (1...Self.longestValue).contains(entry.count) else {
-            return nil
-        }
+    func value(of entry: Entry) -> [UInt8]? { value(of: entry, longest: Self.longestValue) }
+
+    /// The whole numbers of a tag; nil if it holds others.
+    func numbers(of entry: Entry) -> [UInt64]? {
+        guard [1, 3, 4, 13, 16, 18].contains(entry.type), let value = value(of: entry, longest: Self.longestTable)
+        else { return nil }
+        let size = Self.sizes[entry.type - 1]
+        return stride(from: 0, to: value.count, by: size).map { number(value[$0..<$0 + size]) }
+    }
+
+    private func value(of entry: Entry, longest: Int) -> [UInt8]? {
+        guard (1...Self.sizes.count).contains(entry.type), (1...longest).contains(entry.count) else { return nil }
         let size = Self.sizes[entry.type - 1] * entry.count
+        if size == 0 { return nil }
         if size <= entry.field.count { return Array(entry.field.prefix(size)) }
-        return size <= Self.longestValue ? bytes(at: number(entry.field[...]), count: size) : nil
+        return size <= longest ? bytes(at: number(entry.field[...]), count: size) : nil
     }
 
     private func entries(at start: UInt64) -> [Entry] {

@@ -23,6 +23,24 @@
             hasAlpha ? try Image { outbox_flatten_on_white(raw, $0) } : self
         }
 
+        /// Brings high dynamic range into the range of sRGB: darker parts keep their brightness, lights are compressed.
+        func inStandardRange(from colour: CodedColour?) throws(VipsFailure) -> Image {
+            guard let range = colour?.highDynamicRange, bands >= 3, let codes = format.codes else { return self }
+            let light = (0..<codes).map { Float(range.shown(Double($0) / Double(codes - 1))) }
+            let table = try Image(row: light)
+            let coloured = try Image { outbox_first_bands(raw, $0, 3) }
+            let linear = try Image { outbox_map(coloured.raw, $0, table.raw) }
+            let matrix = colour?.toBT709 ?? []
+            let known = matrix.isEmpty ? linear : try Image { outbox_recombine(linear.raw, $0, matrix) }
+            let isWide = format == VIPS_FORMAT_USHORT
+            let shown = try Image {
+                outbox_encode_light(known.raw, $0, isWide ? VIPS_INTERPRETATION_RGB16 : VIPS_INTERPRETATION_sRGB)
+            }
+            if !hasAlpha { return shown }
+            let alpha = try Image { outbox_last_band(raw, $0) }
+            return try Image { outbox_join_bands(shown.raw, alpha.raw, $0) }
+        }
+
         private var isCMYK: Bool { vips_image_get_interpretation(raw) == VIPS_INTERPRETATION_CMYK }
 
         private func convertedToSRGB() throws(VipsFailure) -> Image {
@@ -49,5 +67,10 @@
                 }
             return try Image { outbox_name_interpretation(raw, $0, usual) }
         }
+    }
+
+    extension VipsBandFormat {
+        /// The number of codes of a channel; nil for formats other than 8 and 16 bits.
+        fileprivate var codes: Int? { self == VIPS_FORMAT_UCHAR ? 256 : self == VIPS_FORMAT_USHORT ? 65_536 : nil }
     }
 #endif

@@ -49,6 +49,16 @@
             raw = named
         }
 
+        /// Copies one row of one channel.
+        init(row: [Float]) throws(VipsFailure) {
+            let made = row.withUnsafeBytes { bytes in
+                vips_image_new_from_memory_copy(
+                    bytes.baseAddress, bytes.count, Int32(row.count), 1, 1, VIPS_FORMAT_FLOAT)
+            }
+            guard let made else { throw .last() }
+            raw = made
+        }
+
         private init(owning raw: UnsafeMutablePointer<VipsImage>) {
             self.raw = raw
         }

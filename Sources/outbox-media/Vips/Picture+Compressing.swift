@@ -9,9 +9,34 @@
         /// upright, because not every reader expects an orientation in them.
         ///
         /// - Parameter maximumSide: A picture with a longer side becomes smaller; 0 allows any size.
-        /// - Returns: Nothing if a JPEG can't hold all that the picture shows.
+        /// - Returns: Nothing if a JPEG can't hold all that the file does.
         func compressed(quality: Int, maximumSide: Int) throws(JobFailure) -> [UInt8] {
-            guard canBecomeJPEG else { return [] }
+            if header.pages > 1 || header.hasAlpha { return [] }
+            // More than 8 bits mean high dynamic range.
+            if format == .heif, !header.fitsJPEG { return [] }
+            do {
+                let metadata = try metadata()
+                let encoded = try encoded(quality: quality, maximumSide: maximumSide)
+                return try completed(encoded, metadata)
+            } catch let failure as JobFailure {
+                throw failure
+            } catch ContainerFailure.endsEarly {
+                throw .refused(.damaged, "the file ends early")
+            } catch {
+                return []
+            }
+        }
+
+        /// A picture as a JPEG file without metadata.
+        private struct Encoded {
+            var jpeg: [UInt8]
+            var width: Int
+            var height: Int
+            /// The colour profile of its pixels.
+            var profile: [UInt8]?
+        }
+
+        private func encoded(quality: Int, maximumSide: Int) throws(JobFailure) -> Encoded {
             let scale =
                 maximumSide > 0 ? min(1, Double(maximumSide) / Double(max(header.width, header.height))) : 1
             func scaled(_ side: Int) -> Int { max(1, Int((Double(side) * scale).rounded())) }
@@ -19,37 +44,45 @@
             return try decoded(coveringWidth: scaled(facts.width), height: scaled(facts.height)) {
                 image throws(VipsFailure) in
                 let sized = try image.resized(toWidth: scaled(header.width), height: scaled(header.height))
-                var metadata = PictureMetadata(of: image)
-                if let tiff { metadata.exif = ExifBlock(collectedFrom: tiff) }
                 let plain = sized.fitsJPEG ? sized : try sized.inSRGB()
-                if !sized.fitsJPEG { metadata.profile = nil }
                 let placed = format == .jpeg ? plain : try plain.upright()
-                if format != .jpeg { metadata.setUpright() }
-                if scale < 1 { metadata.exif?.setSize(width: placed.width, height: placed.height) }
-                return metadata.added(to: try placed.jpeg(quality: quality)) ?? []
+                return Encoded(
+                    jpeg: try placed.jpeg(quality: quality), width: placed.width, height: placed.height,
+                    profile: sized.fitsJPEG ? image.metadata(VIPS_META_ICC_NAME) : nil)
             }
         }
 
-        private var canBecomeJPEG: Bool {
-            if header.pages > 1 || header.hasAlpha { return false }
+        /// Adds metadata to an encoded picture, made to fit.
+        private func completed(
+            _ encoded: Encoded, _ metadata: PictureMetadata
+        ) throws(ContainerFailure) -> [UInt8] {
+            var metadata = metadata
+            metadata.profile = encoded.profile
+            let isTurned = format != .jpeg && (metadata.isTurned || header.orientation > 1)
+            if format != .jpeg { metadata.setUpright() }
+            let before = format == .jpeg ? PictureFacts(width: header.width, height: header.height) : facts
+            if isTurned || before != PictureFacts(width: encoded.width, height: encoded.height) {
+                try metadata.fit(
+                    width: encoded.width, height: encoded.height, isTurned: isTurned,
+                    scale: (
+                        Double(encoded.width) / Double(before.width), Double(encoded.height) / Double(before.height)
+                    ))
+            }
+            guard let file = metadata.added(to: encoded.jpeg) else { throw .holdsMore }
+            return file
+        }
+
+        /// The metadata of the file, except the colour profile, if a JPEG can hold all that the file does.
+        private func metadata() throws(ContainerFailure) -> PictureMetadata {
             switch format {
-            case .jpeg: return !PictureMetadata(of: header).announcesFilm
-            case .png: return !PNGChunks.areAnimated(in: file)
-            // More than 8 bits mean high dynamic range.
-            case .heif: return header.fitsJPEG
-            case .tiff: return true
-            case .avif, .gif, .webp: return false
+            case .jpeg: return try JPEGContainer.metadata(of: bytes)
+            case .png: return try PNGContainer.metadata(of: bytes)
+            case .heif: return try HEIFContainer(bytes).metadata()
+            case .tiff:
+                guard let tiff else { throw .endsEarly }
+                return try TIFFContainer.metadata(of: tiff, length: bytes.length)
+            case .avif, .gif, .webp: throw .holdsMore
             }
-        }
-    }
-
-    extension PictureMetadata {
-        /// The metadata of a file as libvips read it.
-        init(of image: Image) {
-            exif = image.metadata(VIPS_META_EXIF_NAME).flatMap(ExifBlock.init)
-            xmp = image.metadata(VIPS_META_XMP_NAME)
-            iptc = image.metadata(VIPS_META_IPTC_NAME)
-            profile = image.metadata(VIPS_META_ICC_NAME)
         }
     }
 #endif

@@ -12,9 +12,8 @@
         /// Maximum size of GIF and WebP files, which are read into memory as a whole.
         private static let longestWholeFile: UInt64 = 256 << 20
 
-        let file: SharedDescriptor
+        let bytes: FileBytes
         let format: PictureFormat
-        private let length: UInt64
         /// The directories of a TIFF file; nil for other files.
         let tiff: TIFFFile?
         private let source: PictureSource
@@ -22,8 +21,9 @@
 
         /// Reads a file's first bytes and its header; decodes no pixels.
         init(_ file: SharedDescriptor, maximumPixels: Int) throws(JobFailure) {
-            self.file = file
+            let length: UInt64
             (length, format, tiff) = try Self.sniff(file)
+            bytes = FileBytes(file: file, length: length)
             source = PictureSource(file, length: length)
             do {
                 header = try source.load(format, keeping: 1)
@@ -56,11 +56,20 @@
         ) throws(JobFailure) -> Result {
             let kept = max(
                 min(1, Double(width) / Double(facts.width)), min(1, Double(height) / Double(facts.height)))
-            let source = PictureSource(file, length: length)
+            let source = PictureSource(bytes.file, length: bytes.length)
             do {
-                return try make(try source.load(format, keeping: kept))
+                return try make(try source.load(format, keeping: kept).inStandardRange(from: colour))
             } catch {
                 throw Self.blame(error, on: source)
+            }
+        }
+
+        /// The colours that the container tells in numbers, which libvips does not read.
+        private var colour: CodedColour? {
+            switch format {
+            case .png: PNGContainer.colour(of: bytes)
+            case .heif, .avif: (try? HEIFContainer(bytes))?.colour
+            case .jpeg, .gif, .webp, .tiff: nil
             }
         }
 

@@ -48,6 +48,61 @@ struct VideoPlanTests {
         #expect(try plan(video(#", "disposition": {"attached_pic": 1}"#), sound(1)) == .leave)
     }
 
+    @Test(arguments: [
+        #", "side_data_list": [{"side_data_type": "Spherical Mapping"}]"#,
+        #", "side_data_list": [{"side_data_type": "Stereo 3D", "type": "side by side"}]"#,
+        #", "tags": {"stereo_mode": "left_right"}"#, #", "tags": {"alpha_mode": "1"}"#,
+    ])
+    func `a video that would lose something is refused, and left alone if it needs no conversion`(more: String) throws {
+        #expect(throws: ProductFailure.self) { try plan(video(more, codec: "hevc")) }
+        #expect(throws: ProductFailure.self) { try plan(video(more), hasIndexInFront: false) }
+        #expect(try plan(video(more)) == .leave)
+    }
+
+    @Test(arguments: ["yuva420p", "yuva444p12le", "rgba", "argb", "gbrap10le", "ya8", "bgra64le"])
+    func `transparency is not lost`(pixels: String) throws {
+        #expect(throws: ProductFailure.self) { try plan(video(codec: "prores", pixels: pixels)) }
+    }
+
+    private func track(_ kind: String, _ tag: String) -> String {
+        #"{"index": 1, "codec_type": "\#(kind)", "codec_tag_string": "\#(tag)", "disposition": {"default": 0}}"#
+    }
+
+    @Test(arguments: [
+        ("video", "avc1"), ("data", "gpmd"), ("data", "camm"), ("data", "[6][0][0][0]"), ("subtitle", "tx3g"),
+        ("attachment", "[0][0][0][0]"), ("audio", "mp4a"),
+    ])
+    func `no track is lost that tells more than the picture`(kind: String, tag: String) throws {
+        #expect(throws: ProductFailure.self) { try plan(video(codec: "hevc"), sound(2), track(kind, tag)) }
+    }
+
+    @Test(arguments: [("data", "tmcd"), ("data", "mebx"), ("data", "text"), ("audio", "apac")])
+    func `tracks that only serve a player may go`(kind: String, tag: String) throws {
+        #expect(transcoding(try plan(video(codec: "hevc"), sound(2), track(kind, tag))).sound?.index == 2)
+    }
+
+    @Test func `an unknown box stands in the way of a conversion only`() throws {
+        func plan(_ codec: String) throws -> VideoPlan {
+            try VideoPlan(
+                ProbeReport(Array(#"{"streams": [\#(video(codec: codec))]}"#.utf8)), in: .mov, lines: 480, quality: 23,
+                hasIndexInFront: true, obstacle: "a box")
+        }
+        #expect(try plan("h264") == .leave)
+        #expect(throws: ProductFailure.self) { try plan("hevc") }
+    }
+
+    @Test func `pictures that do not name their colours get the name that players assume`() throws {
+        func untagged(_ more: String, _ width: Int, _ height: Int, _ pixels: String) throws -> Transcoding.Untagged? {
+            let stream = video(more, codec: "hevc", width: width, height: height, pixels: pixels)
+            return transcoding(try plan(stream)).untagged
+        }
+        #expect(try untagged("", 1280, 720, "yuv420p") == .highDefinition)
+        #expect(try untagged(#", "color_space": "unknown""#, 720, 1280, "yuv420p") == .highDefinition)
+        #expect(try untagged(#", "color_space": "bt470bg""#, 1920, 1080, "yuv420p") == nil)
+        #expect(try untagged("", 720, 576, "yuv420p") == nil)
+        #expect(try untagged("", 640, 480, "gbrp") == .rgb)
+    }
+
     @Test func `every limit that is exceeded makes a conversion`() throws {
         for exceeding in [
             video(codec: "hevc"), video(width: 1280, height: 720), video(pixels: "yuv420p10le"), video(bits: 3_000_000),
@@ -56,7 +111,6 @@ struct VideoPlanTests {
             _ = transcoding(try plan(exceeding, sound(1)))
         }
         _ = transcoding(try plan(video(), sound(1, codec: "pcm_s16le")))
-        _ = transcoding(try plan(video(), sound(1), sound(2, codec: "ac3", isDefault: false)))
         _ = transcoding(try plan(video(), container: .avi))
     }
 
@@ -84,12 +138,11 @@ struct VideoPlanTests {
         return transcoding(plan).sound
     }
 
-    @Test func `the default sound is chosen, and copied if it is small already`() throws {
+    @Test func `the sound is copied if it is small already`() throws {
         typealias Sound = Transcoding.Sound
         #expect(try chosen([]) == nil)
-        #expect(try chosen([sound(1), sound(2)]) == Sound(index: 1, isCopied: true, channels: 2))
-        let surround = [sound(1, isDefault: false), sound(2, channels: 6)]
-        #expect(try chosen(surround) == Sound(index: 2, isCopied: false, channels: 2))
+        #expect(try chosen([sound(1)]) == Sound(index: 1, isCopied: true, channels: 2))
+        #expect(try chosen([sound(2, channels: 6)]) == Sound(index: 2, isCopied: false, channels: 2))
         #expect(try chosen([sound(1, bits: 320_000)]) == Sound(index: 1, isCopied: false, channels: 2))
         #expect(try chosen([sound(1, codec: "opus", channels: 1)]) == Sound(index: 1, isCopied: false, channels: 1))
     }

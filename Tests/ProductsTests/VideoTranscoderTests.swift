@@ -3,11 +3,12 @@ import Glibc
 import LinuxSystem
 import MediaTestSupport
 import MediaTools
-import Products
 import Synchronization
 import TestSupport
 import Testing
 import UploadCore
+
+@testable import Products
 
 @Suite("Converting videos", .timeLimit(.minutes(3)))
 struct VideoTranscoderTests {
@@ -140,15 +141,71 @@ struct VideoTranscoderTests {
         #expect(before == after && before.count == 6)
     }
 
-    @Test func `the default track of sound stays, subtitles and further tracks don't`() async throws {
+    @Test func `a video with subtitles or further sound stays as it is, and the reason is named`() async throws {
         let subtitles = try files.write(Array("1\n00:00:00,000 --> 00:00:01,000\nhello\n".utf8), "s.srt")
-        let path = try await video(
-            "v.mkv",
-            "-f lavfi -i sine=frequency=300:duration=1 -f lavfi -i aevalsrc=0|0|0|0|0|0:duration=1 -i \(subtitles) "
-                + "-map 0 -map 1 -map 2 -map 3 -c:v ffv1 -c:a flac -disposition:a:0 0 -disposition:a:1 default")
-        let made = try await converted(path)
-        let lines = try await files.probe(made, "stream=codec_name,channels")
-        #expect(lines == ["codec_name=h264", "codec_name=aac", "channels=2"])
+        for (inputs, reason) in [
+            ("-i \(subtitles)", "subtitles"),
+            ("-f lavfi -i sine=duration=1 -f lavfi -i sine=frequency=300:duration=1 -map 2", "several tracks of sound"),
+            ("-f lavfi -i testsrc=duration=1", "several tracks of pictures"),
+        ] {
+            let path = try await video("v.mkv", "\(inputs) -map 0 -map 1 -c:v ffv1 -c:a flac -y")
+            await #expect(throws: refusal(of: reason)) { try await StepRun(transcoder, on: path) }
+        }
+    }
+
+    private func refusal(of reason: String) -> ProductFailure {
+        .refused("the video holds what a conversion would lose: \(reason)")
+    }
+
+    /// A video with boxes in its only track.
+    private func video(with boxes: [UInt8]) async throws -> String {
+        let file = [UInt8](try Data(contentsOf: URL(filePath: try await video("plain.mp4"))))
+        func change(_ type: String, in file: inout [UInt8], by length: Int) throws {
+            let place = try #require(file.firstRange(of: Array(type.utf8))).lowerBound - 4
+            let size = file[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } + length
+            file.replaceSubrange(place..<place + 4, with: (0..<4).map { UInt8(size >> (24 - 8 * $0) & 0xFF) })
+        }
+        var changed = file
+        let end = try #require(file.firstRange(of: Array("mdia".utf8))).lowerBound - 4
+        changed.insert(contentsOf: boxes, at: end)
+        for type in ["moov", "trak"] { try change(type, in: &changed, by: boxes.count) }
+        return try files.write(changed, "boxed.mp4")
+    }
+
+    @Test func `a video with a box of an unknown kind stays as it is`() async throws {
+        let sphere: [UInt8] = [
+            0xFF, 0xCC, 0x82, 0x63, 0xF8, 0x55, 0x4A, 0x93, 0x88, 0x14, 0x58, 0x7A, 0x02, 0x52, 0x1F, 0xDD,
+        ]
+        let path = try await video(with: [0, 0, 0, 25] + Array("uuid".utf8) + sphere + [0])
+        await #expect(throws: refusal(of: "metadata that a conversion does not keep")) {
+            try await StepRun(transcoder, on: path)
+        }
+        let plain = try Data(contentsOf: URL(filePath: try await video("plain.mp4")))
+        for (box, reason) in [
+            (Array("\0\0\0\u{8}sefd".utf8), "a box of the unknown kind sefd"),
+            (Array("trailer".utf8), "data behind its end, or it ends early"),
+        ] {
+            let path = try files.write(plain + box, "v.mp4")
+            await #expect(throws: refusal(of: reason)) { try await StepRun(transcoder, on: path) }
+        }
+    }
+
+    @Test func `layers of HEVC for transparency or the other eye are noticed`() {
+        func configuration(_ heads: [[UInt8]]) -> [UInt8] {
+            [UInt8](repeating: 0, count: 22) + [UInt8(heads.count)] + heads.flatMap { [0x20, 0, 1, 0, 3] + $0 + [7] }
+        }
+        #expect(!MovieBoxes.hasLayers(configuration([[0x40, 1], [0x42, 1]])))
+        #expect(MovieBoxes.hasLayers(configuration([[0x40, 1], [0x42, 9]])))
+        #expect(!MovieBoxes.hasLayers([]) && !MovieBoxes.hasLayers(configuration([[0x40, 1]]).dropLast(3)))
+    }
+
+    @Test func `high pictures without a name of their colours are named in the result`() async throws {
+        let path = try await files.make(
+            "-f lavfi -i testsrc2=size=1280x720:rate=5:duration=1 -pix_fmt yuv420p -c:v libx264 -preset ultrafast -crf 5 v.mp4"
+        )
+        let lines = try await files.probe(
+            try await converted(path), "stream=color_transfer,color_primaries,color_space")
+        #expect(lines == ["color_space=bt709", "color_transfer=bt709", "color_primaries=bt709"])
     }
 
     @Test func `a video that is small already is left alone, or only gets its index in front`() async throws {
@@ -232,7 +289,8 @@ struct VideoTranscoderTests {
     /// Performs the step on a file that claims to be an MP4 file.
     private func perform(on path: String, into output: String) async throws -> StepOutcome {
         let input = ProductInput(
-            file: try SharedDescriptor(opening: path, flags: O_RDONLY), type: Self.mp4, size: 1 << 30)
+            file: try SharedDescriptor(opening: path, flags: O_RDONLY), type: Self.mp4,
+            size: UInt64(try Data(contentsOf: URL(filePath: path)).count))
         let output = output.hasPrefix("/") ? output : files.directory.path(output)
         let file = try SharedDescriptor(opening: output, flags: O_RDWR | O_CREAT, mode: 0o600)
         return try await transcoder.perform(on: input, into: file, scratch: files.directory.path) { _ in }

@@ -8,6 +8,8 @@ package struct ProbeReport: Decodable, Sendable {
         /// "video", "audio" and others.
         package var kind: String?
         package var codec: String?
+        /// The code of the container for the codec: "avc1", "tmcd".
+        package var tag: String?
         package var pixelFormat: String?
         package var width: Int?
         package var height: Int?
@@ -17,6 +19,8 @@ package struct ProbeReport: Decodable, Sendable {
         package var fieldOrder: String?
         /// "bt709", "smpte2084" and others.
         package var colourTransfer: String?
+        /// How red, green and blue become brightness and colour: "bt709", "unknown" and others.
+        package var colourSpace: String?
         /// Frames in a second: "30000/1001"; "0/0" if unknown.
         package var frameRate: String?
         package var bitRate: String?
@@ -30,10 +34,12 @@ package struct ProbeReport: Decodable, Sendable {
             case index, width, height, channels, duration, disposition, tags
             case kind = "codec_type"
             case codec = "codec_name"
+            case tag = "codec_tag_string"
             case pixelFormat = "pix_fmt"
             case sampleAspectRatio = "sample_aspect_ratio"
             case fieldOrder = "field_order"
             case colourTransfer = "color_transfer"
+            case colourSpace = "color_space"
             case frameRate = "avg_frame_rate"
             case bitRate = "bit_rate"
             case sideDataList = "side_data_list"
@@ -42,6 +48,10 @@ package struct ProbeReport: Decodable, Sendable {
 
     /// Data beside the pictures of a track.
     package struct SideData: Decodable, Sendable {
+        /// "Display Matrix", "Spherical Mapping", "Stereo 3D" and others.
+        package var type: String?
+        /// Of "Stereo 3D": how the pictures for both eyes lie in one, or "2D".
+        package var detail: String?
         /// Degrees. ffprobe 4 and later versions print the same.
         package var rotation: Double?
         /// Of Dolby Vision: the format of the pictures for players without it; 0 if there is none.
@@ -49,6 +59,8 @@ package struct ProbeReport: Decodable, Sendable {
 
         enum CodingKeys: String, CodingKey {
             case rotation
+            case type = "side_data_type"
+            case detail = "type"
             case dolbyVisionBase = "dv_bl_signal_compatibility_id"
         }
     }
@@ -105,7 +117,18 @@ package struct ProbeReport: Decodable, Sendable {
 
 }
 
+/// Transfer functions of high dynamic range, as ffmpeg names them.
+package enum HighDynamicRange: String, Sendable {
+    /// Perceptual quantizer: HDR10, Dolby Vision.
+    case smpte2084
+    /// Hybrid log-gamma.
+    case hlg = "arib-std-b67"
+}
+
 extension ProbeReport.Stream {
+    /// The transfer function; nil for standard range.
+    package var highDynamicRange: HighDynamicRange? { colourTransfer.flatMap(HighDynamicRange.init) }
+
     /// The size in pixels as shown: upright, with square pixels; nil if implausible.
     package var shownSize: (width: Int, height: Int)? {
         let sides = 1...ProbeReport.longestSide

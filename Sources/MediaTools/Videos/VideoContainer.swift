@@ -70,14 +70,14 @@ package enum VideoContainer: String, Sendable, CaseIterable {
         return options + [
             "-an", "-sn", "-dn", "-i", VideoTools.input,
             "-map", "0:V:0", "-map_metadata", "-1", "-frames:v", "1", "-vf", Self.shape, "-filter_threads", "1",
-            "-pix_fmt", "rgb24", "-c:v", "png", "-threads", "1", "-f", "image2pipe", "pipe:1",
+            "-c:v", "png", "-threads", "1", "-f", "image2pipe", "pipe:1",
         ]
     }
 
-    /// Square pixels, no side over 640 or below 1. ffmpeg has already rotated the picture upright.
+    /// Square pixels, no side over 640 or below 1; 16 bits for pictures of more than 8, which may be of high dynamic range. ffmpeg has already rotated the picture upright.
     private static let shape: String = {
         let pixel = "if(sar,clip(sar,1/16,16),1)"
         let factor = "min(1,640/max(iw*\(pixel),ih))"
-        return "scale=w='max(1,iw*\(pixel)*\(factor))':h='max(1,ih*\(factor))',setsar=1"
+        return "scale=w='max(1,iw*\(pixel)*\(factor))':h='max(1,ih*\(factor))',setsar=1,format=rgb24|rgb48be"
     }()
 }

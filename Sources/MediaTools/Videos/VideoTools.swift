@@ -62,10 +62,10 @@ public struct VideoTools: Sendable {
     /// - Throws: ``VideoFailure``.
     package func report(of video: SharedDescriptor, type: MediaType) async throws(VideoFailure) -> ProbeReport {
         let entries = [
-            "stream=index,codec_type,codec_name,pix_fmt,width,height,sample_aspect_ratio,field_order,color_transfer"
-                + ",avg_frame_rate,bit_rate,channels,duration",
-            "stream_disposition=default,attached_pic", "stream_tags=rotate",
-            "stream_side_data=rotation,dv_bl_signal_compatibility_id", "format=duration,bit_rate",
+            "stream=index,codec_type,codec_name,codec_tag_string,pix_fmt,width,height,sample_aspect_ratio,field_order"
+                + ",color_transfer,color_space,avg_frame_rate,bit_rate,channels,duration",
+            "stream_disposition=default,attached_pic", "stream_tags=rotate,alpha_mode,stereo_mode",
+            "stream_side_data=side_data_type,type,rotation,dv_bl_signal_compatibility_id", "format=duration,bit_rate",
             "format_tags=creation_time,location,com.apple.quicktime.location.ISO6709",
         ]
         return try ProbeReport(await probe(video, type, ["-show_entries", entries.joined(separator: ":")]))
@@ -108,7 +108,10 @@ public struct VideoTools: Sendable {
             do {
                 let arguments = Self.quiet + ["-nostdin"] + container.frameOptions(at: moment)
                 _ = try await run(converter, arguments, on: video, into: output, VideoLimits.converting)
-                if try Self.isWritten(output) { return }
+                if try Self.isWritten(output) {
+                    try await nameColours(of: video, type, in: output)
+                    return
+                }
                 failure = .refused("the video has no picture")
             } catch {
                 if !error.isFinal { throw error }
@@ -117,6 +120,27 @@ public struct VideoTools: Sendable {
             }
         }
         throw failure ?? .refused("the video has no picture")
+    }
+
+    /// Says in a frame that its numbers are of high dynamic range, where the video says so: ffmpeg does not.
+    private func nameColours(
+        of video: SharedDescriptor, _ type: MediaType, in output: SharedDescriptor
+    ) async throws(VideoFailure) {
+        do {
+            // Only deep pictures can be of high dynamic range. The depth is in the header (PNG specification, 11.2.1).
+            guard try Self.bytes(of: output, at: 24, count: 1) == [16] else { return }
+            let wishes = ["-select_streams", "V:0", "-show_entries", "stream=color_transfer"]
+            let report = try ProbeReport(await probe(video, type, wishes))
+            guard let transfer = report.streams?.first?.highDynamicRange else { return }
+            let size = try FileStatus(of: output.rawValue).size
+            let frame = try Self.bytes(of: output, at: 0, count: Int(clamping: size))
+            try Self.empty(output)
+            try writeAll(CodingPoints(transfer).added(to: frame), to: output.rawValue)
+        } catch let failure as VideoFailure {
+            throw failure
+        } catch {
+            throw .failed("cannot write a frame of the video: \(error)")
+        }
     }
 
     /// Maximum pixels of a video to decode: 8K has 33 million.
@@ -144,6 +168,12 @@ public struct VideoTools: Sendable {
         } catch {
             throw .failed("cannot write a frame of the video: \(error)")
         }
+    }
+
+    private static func bytes(of file: SharedDescriptor, at offset: UInt64, count: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        let filled = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
+        return Array(bytes.prefix(filled))
     }
 
     private static func empty(_ output: SharedDescriptor) throws(VideoFailure) {

@@ -61,8 +61,10 @@ extension Transcoding {
                 "zscale=w=\(width):h=\(height):tin=\(highDynamicRange.rawValue):pin=bt2020:min=bt2020nc:t=linear:npl=100,"
                 + "format=gbrpf32le,zscale=p=bt709,tonemap=tonemap=hable:desat=0,zscale=t=bt709:m=bt709:r=tv"
         } else {
-            scaled = "scale=w=\(width):h=\(height)"
+            let matrices = untagged == .highDefinition ? ":in_color_matrix=bt709" : ""
+            scaled = "scale=w=\(width):h=\(height)" + (untagged == nil ? "" : matrices + ":out_color_matrix=bt709")
         }
-        return fields + scaled + ",setsar=1,format=yuv420p"
+        let names = untagged == nil ? "" : ",setparams=colorspace=bt709:color_primaries=bt709:color_trc=bt709"
+        return fields + scaled + ",setsar=1,format=yuv420p" + names
     }
 }

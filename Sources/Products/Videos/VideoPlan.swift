@@ -18,9 +18,11 @@ enum VideoPlan: Equatable {
     ///   - lines: Maximum length of the shorter side, upright.
     ///   - quality: The constant rate factor of x264.
     ///   - hasIndexInFront: Whether an MP4 file can be played while it arrives.
+    ///   - obstacle: What the container holds that no conversion keeps.
     /// - Throws: ``ProductFailure/refused(_:)`` if no conversion would show the same.
     init(
-        _ report: ProbeReport, in container: VideoContainer, lines: Int, quality: Int, hasIndexInFront: Bool
+        _ report: ProbeReport, in container: VideoContainer, lines: Int, quality: Int, hasIndexInFront: Bool,
+        obstacle: String? = nil
     ) throws(ProductFailure) {
         guard let video = report.main(of: "video"), let index = video.index, let size = video.shownSize else {
             self = .leave
@@ -35,8 +37,15 @@ enum VideoPlan: Equatable {
             && video.highDynamicRange == nil
             && min(size.width, size.height) <= lines && video.isThrifty(size, report, quality: quality)
             && report.all("audio").allSatisfy { $0.codec == "aac" }
+        if isSmall, container == .mov, hasIndexInFront {
+            self = .leave
+            return
+        }
+        if let obstacle = obstacle ?? report.obstacle {
+            throw .refused("the video holds what a conversion would lose: \(obstacle)")
+        }
         if isSmall, Self.copied.contains(container) {
-            self = container == .mov && hasIndexInFront ? .leave : .remux
+            self = .remux
             return
         }
         let scaled = Self.scaled(size, lines: lines)
@@ -44,6 +53,7 @@ enum VideoPlan: Equatable {
             Transcoding(
                 video: index, width: scaled.width, height: scaled.height,
                 isInterlaced: ["tt", "bb", "tb", "bt"].contains(video.fieldOrder),
+                untagged: video.isRGB ? .rgb : video.isUntaggedHD ? .highDefinition : nil,
                 highDynamicRange: video.highDynamicRange, sound: sound.flatMap { Transcoding.Sound($0, in: container) },
                 quality: quality))
     }
@@ -94,12 +104,12 @@ struct Transcoding: Equatable {
         }
     }
 
-    /// Transfer functions of high dynamic range.
-    enum HighDynamicRange: String {
-        /// Perceptual quantizer: HDR10, Dolby Vision.
-        case smpte2084
-        /// Hybrid log-gamma.
-        case hlg = "arib-std-b67"
+    /// Pictures whose colours the result must name: it is smaller, and players guess by the size.
+    enum Untagged {
+        /// Red, green and blue.
+        case rgb
+        /// In BT.709, without saying so.
+        case highDefinition
     }
 
     /// The index of the track of pictures.
@@ -109,6 +119,8 @@ struct Transcoding: Equatable {
     /// Of the result, upright, even.
     var height: Int
     var isInterlaced: Bool
+    /// nil: the pictures name their colours, or are of standard definition.
+    var untagged: Untagged?
     /// nil: standard range.
     var highDynamicRange: HighDynamicRange?
     /// nil: no sound.
@@ -130,10 +142,6 @@ extension ProbeReport {
 }
 
 extension ProbeReport.Stream {
-    fileprivate var highDynamicRange: Transcoding.HighDynamicRange? {
-        colourTransfer.flatMap(Transcoding.HighDynamicRange.init)
-    }
-
     /// Whether the pictures take about as few bits as they would after conversion: 0.2 bits for a pixel of a frame at a
     /// rate factor of 23, twice that for each 6 below (x264's documentation of CRF). Below 250 kbit/s there is
     /// nothing to gain.

@@ -33,9 +33,10 @@ package struct VideoTranscoder: ProductStep {
         guard let container = VideoContainer(input.type) else { return .unchanged }
         if let missing { throw .missing(missing) }
         let report = try await report(of: input)
+        let boxes = try container == .mov ? MovieBoxes(FilePart(file: input.file, range: 0..<input.size)) : nil
         let plan = try VideoPlan(
-            report, in: container, lines: height, quality: quality,
-            hasIndexInFront: MovieIndex.isInFront(of: input.file))
+            report, in: container, lines: height, quality: quality, hasIndexInFront: boxes?.hasIndexInFront ?? true,
+            obstacle: boxes?.obstacle)
         if plan == .leave { return .unchanged }
         if case .transcode(let transcoding) = plan, transcoding.highDynamicRange != nil {
             try await requireToneMapping()

@@ -1,0 +1,146 @@
+/// The boxes of an MP4 or QuickTime file (ISO 14496-12, 4.2), as far as they decide whether and how it is converted.
+///
+/// ffmpeg drops boxes that it does not know, without a word.
+struct MovieBoxes {
+    /// Whether the index (`moov`) comes before the pictures (`mdat`), so that the video plays while it arrives. True also
+    /// for a file that can't be read.
+    private(set) var hasIndexInFront = true
+    /// What the video holds that no conversion keeps; nil if nothing was found.
+    private(set) var obstacle: String?
+
+    private static let mostBoxes = 100_000
+    private static let longestDescription = 1 << 20
+    private static let topLevel: Set = [
+        "ftyp", "styp", "moov", "mdat", "moof", "mfra", "sidx", "ssix", "prft", "emsg", "pdin", "pnot", "PICT", "free",
+        "skip", "wide",
+        "meta", "udta",
+    ]
+    /// Sony's profile of the video, and times of its recording.
+    private static let harmlessUUIDs = ["PROF", "USMT"].map { Array($0.utf8) }
+    /// What a sample description of pictures may hold: how to decode them, their colour, shape and rate.
+    private static let describing: Set = [
+        "avcC", "hvcC", "vvcC", "av1C", "vpcC", "esds", "d263", "jpgC", "dvcC", "dvvC", "dvwC", "hvcE", "btrt", "colr",
+        "pasp", "clap", "fiel", "gama", "chrm", "clli", "mdcv", "CoLL", "SmDm", "amve", "cclv", "ccst", "bitr", "strf",
+        "glbl", "ACLR", "ARES", "ADHR", "APRG", "SMI ", "free", "wide",
+    ]
+    /// A sample description of pictures, before the boxes in it (8.5.2; QuickTime file format, video media).
+    private static let headLength: UInt64 = 78
+
+    /// Reads the boxes.
+    ///
+    /// - Throws: ``ProductFailure`` if the file can't be read.
+    init(_ part: FilePart) throws(ProductFailure) {
+        var hasPictures = false
+        for box in try children(of: part.range, in: part, isWhole: true) {
+            switch box.type {
+            case "moov":
+                hasIndexInFront = !hasPictures
+                try read(movie: box, in: part)
+            case "mdat": hasPictures = true
+            case "uuid": try read(uuid: box, in: part)
+            case let type where !Self.topLevel.contains(type): note("a box of the unknown kind \(Self.name(type))")
+            default: break
+            }
+        }
+    }
+
+    private mutating func note(_ what: String) { obstacle = obstacle ?? what }
+
+    private static func name(_ type: String) -> String {
+        String(type.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "?" })
+    }
+
+    private mutating func read(movie: Box, in part: FilePart) throws(ProductFailure) {
+        for box in try children(of: movie.content, in: part) {
+            if box.type == "uuid" { try read(uuid: box, in: part) }
+            if box.type == "trak" { try read(track: box, in: part) }
+        }
+    }
+
+    private mutating func read(uuid box: Box, in part: FilePart) throws(ProductFailure) {
+        let id = try part.bytes(at: box.content.lowerBound, count: 16) ?? []
+        if !Self.harmlessUUIDs.contains(Array(id.prefix(4))) { note("metadata that a conversion does not keep") }
+    }
+
+    private mutating func read(track: Box, in part: FilePart) throws(ProductFailure) {
+        for box in try children(of: track.content, in: part) where box.type == "uuid" { try read(uuid: box, in: part) }
+        var path = track
+        for type in ["mdia", "minf", "stbl", "stsd"] {
+            guard let inner = try children(of: path.content, in: part).first(where: { $0.type == type }) else { return }
+            path = inner
+        }
+        guard path.content.count >= 8, path.content.count <= Self.longestDescription else { return }
+        let entries = path.content.lowerBound + 8..<path.content.upperBound
+        let isPicture = try handler(of: track, in: part) == "vide"
+        for entry in try children(of: entries, in: part) {
+            if isPicture {
+                try read(description: entry, in: part)
+            } else if let bytes = try part.bytes(at: entry.content.lowerBound, count: entry.content.count),
+                !HiddenPositions.find(Array("SA3D".utf8), in: bytes).isEmpty
+            {
+                note("spatial sound")
+            }
+        }
+    }
+
+    /// The kind of a track (8.4.3).
+    private mutating func handler(of track: Box, in part: FilePart) throws(ProductFailure) -> String? {
+        guard let media = try children(of: track.content, in: part).first(where: { $0.type == "mdia" }),
+            let box = try children(of: media.content, in: part).first(where: { $0.type == "hdlr" })
+        else { return nil }
+        return try part.bytes(at: box.content.lowerBound + 8, count: 4).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private mutating func read(description: Box, in part: FilePart) throws(ProductFailure) {
+        guard description.content.count >= Self.headLength else { return }
+        let range = description.content.lowerBound + Self.headLength..<description.content.upperBound
+        for box in try children(of: range, in: part) {
+            switch box.type {
+            case "sv3d": note("spherical pictures (360°)")
+            case "st3d", "vexu", "lhvC", "eyes", "mvcC": note("stereoscopic pictures")
+            case "hvcC":
+                let bytes = try part.bytes(at: box.content.lowerBound, count: box.content.count) ?? []
+                if Self.hasLayers(bytes) { note("pictures in several layers, such as transparency") }
+            case let type where !Self.describing.contains(type): note("a box of the unknown kind \(Self.name(type))")
+            default: break
+            }
+        }
+    }
+
+    /// Whether parameters of HEVC are for other layers than the first: transparency, or the other eye (ISO 14496-15, 8.3.3;
+    /// ITU-T H.265, 7.3.1.2).
+    static func hasLayers(_ configuration: [UInt8]) -> Bool {
+        let reader = ByteReader(bytes: configuration)
+        var offset = 23
+        for _ in 0..<(reader.number(at: 22, count: 1) ?? 0) {
+            let units = reader.number(at: offset + 1, count: 2) ?? 0
+            offset += 3
+            for _ in 0..<units {
+                guard let length = reader.number(at: offset, count: 2),
+                    let head = reader.number(at: offset + 2, count: 2)
+                else { return false }
+                if head >> 3 & 0x3F != 0 { return true }
+                offset += 2 + Int(length)
+            }
+        }
+        return false
+    }
+
+    /// Returns the boxes that a range consists of. QuickTime may end a range with four zeros.
+    private mutating func children(
+        of range: Range<UInt64>, in part: FilePart, isWhole: Bool = false
+    ) throws(ProductFailure) -> [Box] {
+        var boxes: [Box] = []
+        var offset = range.lowerBound
+        let inner = FilePart(file: part.file, range: range)
+        while offset < range.upperBound {
+            guard let box = try Box(at: offset, in: inner), boxes.count < Self.mostBoxes else {
+                if isWhole { note("data behind its end, or it ends early") }
+                break
+            }
+            boxes.append(box)
+            offset = box.range.upperBound
+        }
+        return boxes
+    }
+}

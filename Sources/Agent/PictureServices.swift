@@ -67,23 +67,24 @@ struct PictureServices: Sendable {
             ProductMaker.removeLeftovers(of: configuration.state)
             return nil
         }
+        let exiftool = LocationRemover.findProgram(in: environment["PATH"])
         return ProductMaker(
             ProductMaker.Parts(
                 folder: ContentFolder(products: configuration.state + "/products"),
-                conversions: conversions(recipes),
+                conversions: conversions(recipes, exiftool: exiftool),
                 remover: LocationRemover(
-                    program: LocationRemover.findProgram(in: environment["PATH"]),
-                    directory: configuration.state + "/location", tools: videos,
+                    program: exiftool, directory: configuration.state + "/location", tools: videos,
                     removal: recipes.removal ?? .positions),
                 open: { files.open($0, ifStill: $1) },
                 hash: { await hashPool.hash($0) },
                 measure: { [examiner] in await examiner.measure($0, $1) ?? MediaFacts() }))
     }
 
-    private func conversions(_ recipes: Recipes) -> [MediaType.Kind: any ProductStep] {
+    private func conversions(_ recipes: Recipes, exiftool: String?) -> [MediaType.Kind: any ProductStep] {
         var steps: [MediaType.Kind: any ProductStep] = [:]
         if case .jpeg(let quality, let side) = recipes.pictures {
-            steps[.image] = PictureCompressor(worker: worker, quality: quality, maximumSide: side)
+            steps[.image] = PictureCompressor(
+                worker: worker, quality: quality, maximumSide: side, exiftool: exiftool)
         }
         if case .mp4(let height, let quality) = recipes.videos {
             steps[.video] = VideoTranscoder(tools: videos, height: height, quality: quality)

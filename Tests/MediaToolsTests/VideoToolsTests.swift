@@ -37,6 +37,26 @@ struct VideoToolsTests {
         return [16, 20].map { offset in picture[offset..<offset + 4].reduce(0) { $0 << 8 | Int($1) } }
     }
 
+    @Test(arguments: [("smpte2084", 16), ("arib-std-b67", 18)])
+    func `a frame of high dynamic range says so, and one of standard range does not`(
+        transfer: String, code: UInt8
+    ) async throws {
+        let deep = "-vf format=yuv420p10le,setparams=color_trc=\(transfer) -c:v ffv1"
+        for (path, chunk) in [
+            (try await samples.make("hdr.mkv", deep), [9, code, 0, 1]),
+            (try await samples.make("deep.mkv", "-vf format=yuv420p10le -c:v ffv1"), nil),
+        ] as [(String, [UInt8]?)] {
+            #expect(try await frame(path, "x-matroska") == [320, 240])
+            let picture = [UInt8](FileManager.default.contents(atPath: directory.path("frame.png")) ?? Data())
+            let found = picture.firstRange(of: Array("cICP".utf8)).map {
+                Array(picture[$0.upperBound..<$0.upperBound + 4])
+            }
+            #expect(found == chunk)
+            // libvips checks the sums of all chunks.
+            try await samples.ffmpeg("-i \(directory.path("frame.png")) -f null -")
+        }
+    }
+
     private func isRefused(_ error: any Error) async -> Bool {
         if case .refused = error as? VideoFailure { true } else { false }
     }

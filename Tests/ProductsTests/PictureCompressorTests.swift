@@ -3,10 +3,11 @@ import LinuxSystem
 import Logging
 import MediaTestSupport
 import MediaTools
-import Products
 import TestSupport
 import Testing
 import UploadCore
+
+@testable import Products
 
 @Suite("Compressing pictures", .timeLimit(.minutes(2)))
 struct PictureCompressorTests {
@@ -22,7 +23,8 @@ struct PictureCompressorTests {
     }
 
     private func compressor(quality: Int = 85, maximumSide: Int = 0) -> PictureCompressor {
-        PictureCompressor(worker: worker, quality: quality, maximumSide: maximumSide)
+        PictureCompressor(
+            worker: worker, quality: quality, maximumSide: maximumSide, exiftool: MediaFiles.program("exiftool"))
     }
 
     private func picture(_ name: String, _ options: String = "", filter: String = noise) async throws -> String {
@@ -43,6 +45,26 @@ struct PictureCompressorTests {
         #expect(product.count * 10 <= 9 * (try Data(contentsOf: URL(filePath: path)).count))
         let made = try files.write(product, "made.jpg")
         #expect(try await files.probe(made, "stream=width,height") == ["width=320", "height=240"])
+    }
+
+    @Test func `a result that lacks a tag of the picture does not count`() {
+        func report(_ lines: String...) -> TagReport {
+            lines.reduce(into: TagReport()) { $0.add(Array($1.utf8)[...]) }
+        }
+        let before = report("IFD0\tMake\tAcme", "XMP-dc\tSubject\ta\tb", "File\tFileType\tPNG", "IFD1\tMake\tAcme")
+        #expect(before.lost(in: before, keepsThumbnail: true) == nil)
+        #expect(before.lost(in: report("IFD0\tMake\tA", "XMP-dc\tSubject\t"), keepsThumbnail: false) == nil)
+        #expect(before.lost(in: report("IFD0\tMake\tA", "XMP-dc\tSubject\t"), keepsThumbnail: true)?.group == "IFD1")
+        #expect(before.lost(in: report("IFD0\tMake\tAcme"), keepsThumbnail: false)?.name == "Subject")
+        #expect(
+            report("IFD0\tStripOffsets\t8", "ICC-header\tDeviceModel\t").lost(in: report(), keepsThumbnail: true) == nil
+        )
+    }
+
+    @Test func `what can't be compared does not count`() async throws {
+        let path = try await picture("a.png")
+        let compressor = PictureCompressor(worker: worker, quality: 85, maximumSide: 0, exiftool: "/bin/false")
+        await #expect(performing: { try await StepRun(compressor, on: path) }, throws: Self.isRefused)
     }
 
     @Test func `a limit of the side makes the picture smaller`() async throws {

@@ -8,7 +8,7 @@ import UploadCore
 ///
 /// Takes JPEG, PNG, HEIC and TIFF; the worker leaves alone what a JPEG can't hold, see `PictureJob.Operation.compress`.
 /// The result keeps EXIF, XMP, IPTC and the colour profile. A result that is not a tenth smaller than the picture
-/// does not count.
+/// does not count; nor does one that lacks a tag, if exiftool is there to compare the two.
 package struct PictureCompressor: ProductStep {
     /// Maximum pixels: phones take pictures of 200 million pixels.
     private static let mostPixels = 250_000_000
@@ -18,9 +18,13 @@ package struct PictureCompressor: ProductStep {
     private let worker: PictureWorker
     private let quality: Int
     private let maximumSide: Int
+    private let exiftool: String?
 
     /// Creates the step of a recipe; see `Recipe.Conversion.jpeg`.
-    package init(worker: PictureWorker, quality: Int, maximumSide: Int) {
+    ///
+    /// - Parameter exiftool: Absolute path of exiftool; nil if missing.
+    package init(worker: PictureWorker, quality: Int, maximumSide: Int, exiftool: String? = nil) {
+        self.exiftool = exiftool
         self.worker = worker
         self.quality = quality
         self.maximumSide = maximumSide
@@ -41,10 +45,56 @@ package struct PictureCompressor: ProductStep {
             if case .refused(let refusal) = error, refusal.reason == .notAPicture { return .unchanged }
             throw ProductFailure(error)
         }
-        progress(1)
         let size = try output.productSize
-        return size > 0 && Double(size) <= 0.9 * Double(input.size)
-            ? .made(MediaType(kind: .image, mime: "image/jpeg")) : .unchanged
+        guard size > 0, Double(size) <= 0.9 * Double(input.size) else { return .unchanged }
+        if let exiftool { try await compare(input, output, exiftool, scratch) }
+        progress(1)
+        return .made(MediaType(kind: .image, mime: "image/jpeg"))
+    }
+
+    /// Throws ``ProductFailure/refused(_:)`` if the result lacks a tag of the picture.
+    private func compare(
+        _ input: ProductInput, _ output: SharedDescriptor, _ program: String, _ scratch: String
+    ) async throws(ProductFailure) {
+        let cancellation = Cancellation()
+        let reports = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                startThread(name: "exiftool") {
+                    continuation.resume(
+                        returning: Result { () throws(ProductFailure) in
+                            [
+                                try Self.report(of: input.file, program, scratch, cancellation),
+                                try Self.report(of: output, program, scratch, cancellation),
+                            ]
+                        })
+                }
+            }
+        } onCancel: {
+            cancellation.cancel()
+        }
+        switch reports {
+        case .success(let reports):
+            let keepsThumbnail = input.type.mime == "image/jpeg"
+            if let tag = reports[0].lost(in: reports[1], keepsThumbnail: keepsThumbnail) {
+                throw .refused("the JPEG would lack \(tag.group):\(tag.name)")
+            }
+        case .failure(.cancelled): throw .cancelled
+        case .failure(.failed(let reason)), .failure(.refused(let reason)):
+            throw .refused("exiftool could not compare the JPEG with the picture: \(reason)")
+        case .failure(let failure): throw failure
+        }
+    }
+
+    private static func report(
+        of file: SharedDescriptor, _ program: String, _ scratch: String, _ cancellation: Cancellation
+    ) throws(ProductFailure) -> TagReport {
+        let session = try ExifToolSession(program: program, directory: scratch, file: file)
+        defer { session.end() }
+        var report = TagReport()
+        try session.run(TagReport.arguments(for: ExifToolSession.openFile), within: 30, cancellation) {
+            report.add($0)
+        }
+        return report
     }
 }
 

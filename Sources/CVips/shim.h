@@ -79,6 +79,10 @@ static inline int outbox_load_tiff(VipsSource *source, VipsImage **image) {
 static inline int outbox_crop(VipsImage *in, VipsImage **out, int left, int top, int width, int height) {
     return vips_extract_area(in, out, left, top, width, height, NULL);
 }
+/// Puts the picture into a larger one of zeros.
+static inline int outbox_embed(VipsImage *in, VipsImage **out, int left, int top, int width, int height) {
+    return vips_embed(in, out, left, top, width, height, NULL);
+}
 static inline int outbox_first_bands(VipsImage *in, VipsImage **out, int count) {
     return vips_extract_band(in, out, 0, "n", count, NULL);
 }

@@ -52,6 +52,20 @@ struct StyleTests {
         #expect(drawn[3, 3].alpha == 0 && drawn[36, 3].alpha == 0)
     }
 
+    @Test("what the first picture of a GIF leaves free is transparent")
+    func partial() throws {
+        // A screen of 4 by 4, a comment, and a red picture of 2 by 2 in the middle.
+        let gif: [UInt8] =
+            Array("GIF89a".utf8) + [4, 0, 4, 0, 0xF1, 0, 0, 0, 0, 0, 255, 0, 0, 0, 0, 255, 0, 0, 0]
+            + [0x21, 0xFE, 1, 65, 0, 0x2C, 1, 0, 1, 0, 2, 0, 2, 0, 0, 2, 3, 0x4C, 0x98, 0x14, 0, 0x3B]
+        let drawn = try Decoded(try WorkerProcess().perform(.draw(steps: ["original"]), on: gif).output)
+        #expect((drawn.width, drawn.height) == (4, 4))
+        #expect(
+            [drawn[0, 0].name, drawn[1, 1].name, drawn[2, 2].name, drawn[3, 1].name] == [
+                "clear", "red", "red", "clear",
+            ])
+    }
+
     @Test("steps are applied one after the other")
     func chain() throws {
         let drawn = try draw("round:80x80,r=40,b=0", "original", "rect:40x20")

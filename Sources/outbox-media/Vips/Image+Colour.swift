@@ -13,6 +13,19 @@
             return try Image { outbox_cast(trimmed.raw, $0, VIPS_FORMAT_UCHAR) }
         }
 
+        /// Makes transparent what the first picture of a GIF file leaves free, which libvips draws black.
+        func clear(around frame: GIFFrame?) throws(VipsFailure) -> Image {
+            guard let frame, !frame.isWhole, !hasAlpha, frame.left + frame.width <= width,
+                frame.top + frame.height <= height
+            else { return self }
+            let (left, top) = (Int32(frame.left), Int32(frame.top))
+            let drawn = try Image {
+                outbox_crop(raw, $0, left, top, Int32(frame.width), Int32(frame.height))
+            }
+            let opaque = try drawn.withAlpha()
+            return try Image { outbox_embed(opaque.raw, $0, left, top, Int32(width), Int32(height)) }
+        }
+
         /// Adds an opaque alpha band if there is none.
         func withAlpha() throws(VipsFailure) -> Image {
             hasAlpha ? self : try Image { outbox_add_opaque_alpha(raw, $0) }

@@ -58,7 +58,9 @@
                 min(1, Double(width) / Double(facts.width)), min(1, Double(height) / Double(facts.height)))
             let source = PictureSource(bytes.file, length: bytes.length)
             do {
-                return try make(try source.load(format, keeping: kept).inStandardRange(from: colour))
+                let image = try source.load(format, keeping: kept)
+                let frame = format == .gif ? try? GIFFrame(bytes) : nil
+                return try make(try image.inStandardRange(from: colour).clear(around: frame))
             } catch {
                 throw Self.blame(error, on: source)
             }

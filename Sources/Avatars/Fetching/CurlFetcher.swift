@@ -9,6 +9,9 @@ public struct CurlFetcher: AvatarFetching {
     /// Maximum number of redirects.
     static let maximumRedirects = 5
 
+    /// The formats that every picture worker draws; a server may choose among them.
+    static let accepted = "image/jpeg, image/png, image/webp, image/gif, */*;q=0.1"
+
     private let transport: any HTTPTransport
     private let policy: AddressPolicy
     /// nil allows any host.
@@ -73,7 +76,7 @@ public struct CurlFetcher: AvatarFetching {
     private func ask(_ hop: CanonicalURL, _ request: AvatarRequest, _ sink: DraftSink) async throws(AvatarFetchError)
         -> HTTPReply
     {
-        var headers: HTTPFields = [.accept: "image/*, */*;q=0.1"]
+        var headers: HTTPFields = [.accept: Self.accepted]
         for case (let name, let value?) in [
             (HTTPField.Name.ifNoneMatch, request.entityTag), (.ifModifiedSince, request.lastModified),
         ] where HTTPField.isValidValue(value) {
@@ -105,10 +108,21 @@ public struct CurlFetcher: AvatarFetching {
 
     // MARK: Replies
 
+    /// The text of an address. A server that writes Latin-1 means these bytes, as browsers read it.
+    static func text(of location: HTTPField) -> String {
+        location.withUnsafeBytesOfValue { bytes in
+            String(validating: bytes, as: UTF8.self)
+                ?? bytes.map { byte in
+                    byte < 0x80
+                        ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+                }.joined()
+        }
+    }
+
     /// The target of a redirect; nil if the reply is no redirect.
     private static func redirect(_ reply: HTTPReply, from hop: CanonicalURL) throws(AvatarFetchError) -> CanonicalURL? {
         guard [301, 302, 303, 307, 308].contains(reply.status) else { return nil }
-        guard let location = reply.headers.first(.location), let next = hop.following(location) else {
+        guard let location = reply.headers[fields: .location].first, let next = hop.following(text(of: location)) else {
             throw .failed(.badRedirect, "\(hop.host) redirects to something other than an http or https URL")
         }
         // An attacker on the path could inject any picture, and https was requested to prevent this.

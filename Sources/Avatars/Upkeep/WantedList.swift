@@ -19,6 +19,8 @@ struct WantedList: Equatable, Sendable {
     /// Maximum number of reported lines.
     static let mostProblems = 100
 
+    private static let byteOrderMark = "\u{FEFF}"
+
     /// The pictures in the order of the lines, without duplicates.
     var wishes: [AvatarWish] = []
     /// Invalid lines.
@@ -32,7 +34,8 @@ struct WantedList: Equatable, Sendable {
     /// - Parameter styles: The named styles.
     init(_ text: String, styles: [String: [PictureStep]]) {
         var seen: Set<AvatarWish> = []
-        var rest = text[...]
+        // Some editors begin a file with a mark of its byte order.
+        var rest = text.hasPrefix(Self.byteOrderMark) ? text.dropFirst() : text[...]
         var number = 0
         while !rest.isEmpty {
             number += 1

@@ -84,6 +84,12 @@ struct CurlFetcherTests {
         #expect(server.requests.map(\.target) == ["/dir/a", "/b?c"])
     }
 
+    @Test func `an address in Latin-1 keeps its bytes, and one in UTF-8 its characters`() {
+        func text(_ bytes: [UInt8]) -> String { CurlFetcher.text(of: HTTPField(name: .location, value: bytes)) }
+        #expect(text(Array("/caf".utf8) + [0xE9] + Array(".png".utf8)) == "/caf%E9.png")
+        #expect(text(Array("/café.png".utf8)) == "/café.png")
+    }
+
     @Test func `five redirects are followed, six are not`() async throws {
         let server = try ScriptedServer { request in
             let left = Int(request.target.dropFirst()) ?? 0

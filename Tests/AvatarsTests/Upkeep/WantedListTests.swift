@@ -17,6 +17,12 @@ struct WantedListTests {
         #expect(list.wishes.map(\.style.name) == ["original", "rect:10x10", "list", "list"])
     }
 
+    @Test func `a byte order mark and blanks around a URL do not count`() {
+        let list = read("\u{FEFF}http://h/a \r\n http://h/b\t\n")
+        #expect(list.wishes.map(\.address.url) == ["http://h/a", "http://h/b"])
+        #expect(read("\u{FEFF}# a comment\n").problems.isEmpty && read("\u{FEFF}") == WantedList())
+    }
+
     @Test func `lines that can't be read are told by number, and the others count`() {
         let list = read("ftp://h/a\nhttp://h/b\nhttp://h/c star:5\nhttp://h/d original more\n")
         #expect(list.problems.map(\.line) == [1, 3, 4])

@@ -41,7 +41,7 @@ enum VideoPlan: Equatable {
             self = .leave
             return
         }
-        if let obstacle = obstacle ?? report.obstacle {
+        if let obstacle = report.obstacle ?? obstacle {
             throw .refused("the video holds what a conversion would lose: \(obstacle)")
         }
         if isSmall, Self.copied.contains(container) {

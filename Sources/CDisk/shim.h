@@ -2,6 +2,7 @@
 // modules define as well: Swift takes the members of `struct stat` and `struct timespec` for SwiftNIO's then.
 #pragma once
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -45,6 +46,9 @@ static inline int disk_get_status(int directory, const char *name, int flags, st
     result->mode = status.st_mode;
     return 0;
 }
+
+/// The name of a `struct dirent`, however long: Swift sees the first 256 bytes of it (man 3 readdir, "d_name").
+static inline const char *disk_entry_name(const void *entry) { return ((const struct dirent *)entry)->d_name; }
 
 /// Sets the times of a file in a directory, in seconds since 1970; never follows a link (man 2 utimensat). Returns 0, or
 /// -1 and sets errno.

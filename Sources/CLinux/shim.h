@@ -36,6 +36,11 @@ static inline int outbox_openat(int directory, const char *path, int flags, unsi
     return openat(directory, path, flags, mode);
 }
 
+/// man 2 getdents64. Returns the number of bytes, 0 at the end of the directory, or -1 and sets errno.
+static inline long outbox_getdents64(int directory, void *records, size_t size) {
+    return syscall(SYS_getdents64, directory, records, size);
+}
+
 /// man 2 fcntl, F_SETLEASE.
 static inline int outbox_set_lease(int descriptor, int kind) { return fcntl(descriptor, F_SETLEASE, kind); }
 

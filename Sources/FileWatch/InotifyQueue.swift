@@ -17,8 +17,8 @@ final class InotifyQueue: Sendable {
     /// Memory limit for waiting events, in bytes. Events beyond the limit are dropped; a full scan makes up for them.
     private static let capacity = 32 << 20
     private static let readSize = 64 << 10
-    /// Upper bound for one event's size in bytes: 16 bytes and a name of 255 with its padding.
-    private static let largestEvent = 512
+    /// Upper bound for one event's size in bytes: 16 bytes and a name, which no file system has longer than a path.
+    private static let largestEvent = 16 + Int(PATH_MAX)
     /// Pause after each read, in milliseconds: during a burst of files, one wake-up then serves many events.
     private static let pause: Int32 = 5
 

@@ -14,7 +14,7 @@ struct NameList: Sequence, IteratorProtocol {
 
     /// Lists a directory.
     ///
-    /// - Throws: `Errno` of opendir(3) or readdir(3).
+    /// - Throws: `Errno` of openat(2) or getdents64(2).
     init(of directory: Directory) throws(Errno) {
         var bytes: [UInt8] = []
         try directory.forEachEntry { name, isDirectory in

@@ -6,7 +6,8 @@ public import SystemPackage
 ///
 /// Every look-up goes through `openat2` with `RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS` (man 2 openat2): a symbolic link
 /// anywhere in the path, or a `..`, is an error and never followed. Paths are bytes, since a legal Linux file name
-/// need not be UTF-8. Paths have no leading slash, and an empty path means the directory itself.
+/// need not be UTF-8. Paths have no leading slash, and an empty path means the directory itself. They may be longer than
+/// the kernel takes at once.
 public final class Directory: Sendable {
     /// One name found in a directory.
     public struct Entry: Equatable, Sendable {
@@ -45,8 +46,8 @@ public final class Directory: Sendable {
         // man 2 openat2: O_PATH allows no O_NONBLOCK and needs none, since O_PATH does not open the file itself.
         let blocking = flags & O_PATH != 0 ? flags : flags | O_NONBLOCK
         let all = UInt64(UInt32(bitPattern: blocking | O_CLOEXEC))
-        let raw = try Self.withCString(path.isEmpty ? [UInt8(ascii: ".")] : path) { name throws(Errno) in
-            try retryingOnInterrupt { outbox_openat2(rawValue, name, all, UInt64(mode), resolve) }
+        let raw = try withPath(path.isEmpty ? [UInt8(ascii: ".")] : path) { base, name throws(Errno) in
+            try retryingOnInterrupt { outbox_openat2(base, name, all, UInt64(mode), resolve) }
         }
         return Descriptor(owning: raw)
     }
@@ -68,36 +69,11 @@ public final class Directory: Sendable {
 
     /// Returns the names in this directory without `.` and `..`, in no particular order.
     ///
-    /// - Throws: `Errno` of opendir(3) or readdir(3).
+    /// - Throws: `Errno` of openat(2) or getdents64(2).
     public func entries() throws(Errno) -> [Entry] {
         var entries: [Entry] = []
         try forEachEntry { name, isDirectory in entries.append(Entry(name: Array(name), isDirectory: isDirectory)) }
         return entries
-    }
-
-    /// Calls `body` with each name in this directory without `.` and `..`, in no particular order, and with whether
-    /// the name is a directory; nil if the file system does not report the type.
-    ///
-    /// - Throws: `Errno` of opendir(3) or readdir(3).
-    public func forEachEntry(_ body: (_ name: UnsafeRawBufferPointer, _ isDirectory: Bool?) -> Void) throws(Errno) {
-        let copy = try retryingOnInterrupt { outbox_openat(rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
-        guard let stream = fdopendir(copy) else {
-            let failure = Errno(rawValue: errno)
-            _ = Glibc.close(copy)
-            throw failure
-        }
-        defer { closedir(stream) }
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else { break }
-            let kind = Int(entry.pointee.d_type)
-            withUnsafeBytes(of: &entry.pointee.d_name) { raw in
-                let name = UnsafeRawBufferPointer(rebasing: raw.prefix { $0 != 0 })
-                if name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8) { return }
-                body(name, kind == Int(DT_UNKNOWN) ? nil : kind == Int(DT_DIR))
-            }
-        }
-        if errno != 0 { throw Errno(rawValue: errno) }
     }
 
     /// Creates the missing directories of an absolute path, with mode 0777 less the umask.
@@ -152,14 +128,7 @@ public final class Directory: Sendable {
     ///
     /// - Throws: `Errno` of renameat(2).
     public func rename(_ old: [UInt8], to new: [UInt8]) throws(Errno) {
-        try rename(old, to: new, flags: 0)
-    }
-
-    /// Renames within this directory without replacing an existing file.
-    ///
-    /// - Throws: `Errno`; `.fileExists` if the new name exists.
-    public func renameWithoutReplacing(_ old: [UInt8], to new: [UInt8]) throws(Errno) {
-        try rename(old, to: new, flags: UInt32(outbox_rename_noreplace))
+        try rename(old, to: new, in: self, flags: 0)
     }
 
     /// Moves a name from this directory to another directory on the same file system, without replacing an existing
@@ -185,14 +154,10 @@ public final class Directory: Sendable {
         try rename(old, to: new, in: other, flags: 0)
     }
 
-    private func rename(_ old: [UInt8], to new: [UInt8], flags: UInt32) throws(Errno) {
-        try rename(old, to: new, in: self, flags: flags)
-    }
-
     private func rename(_ old: [UInt8], to new: [UInt8], in other: Directory, flags: UInt32) throws(Errno) {
-        try Self.withCString(old) { oldName throws(Errno) in
-            try Self.withCString(new) { newName throws(Errno) in
-                try retryingOnInterrupt { outbox_renameat2(rawValue, oldName, other.rawValue, newName, flags) }
+        try withPath(old) { oldBase, oldName throws(Errno) in
+            try other.withPath(new) { newBase, newName throws(Errno) in
+                try retryingOnInterrupt { outbox_renameat2(oldBase, oldName, newBase, newName, flags) }
             }
         }
     }
@@ -201,8 +166,8 @@ public final class Directory: Sendable {
     ///
     /// - Throws: `Errno` of unlinkat(2).
     public func unlink(_ path: [UInt8]) throws(Errno) {
-        try Self.withCString(path) { name throws(Errno) in
-            try retryingOnInterrupt { unlinkat(rawValue, name, 0) }
+        try withPath(path) { base, name throws(Errno) in
+            try retryingOnInterrupt { unlinkat(base, name, 0) }
         }
     }
 
@@ -210,9 +175,28 @@ public final class Directory: Sendable {
     ///
     /// - Throws: `Errno` of unlinkat(2); `.directoryNotEmpty` if the directory is not empty.
     public func removeDirectory(_ path: [UInt8]) throws(Errno) {
-        try Self.withCString(path) { name throws(Errno) in
-            try retryingOnInterrupt { unlinkat(rawValue, name, AT_REMOVEDIR) }
+        try withPath(path) { base, name throws(Errno) in
+            try retryingOnInterrupt { unlinkat(base, name, AT_REMOVEDIR) }
         }
+    }
+
+    /// Maximum length of a path in one system call, in bytes without the terminator (man 3 limits.h, `PATH_MAX`).
+    private static let longestPath = Int(PATH_MAX) - 1
+
+    /// Calls `body` with an open directory, and with a path below it that a system call accepts. A longer path is opened
+    /// in parts.
+    @discardableResult
+    private func withPath<Result>(
+        _ path: [UInt8], _ body: (_ base: Int32, _ path: UnsafePointer<CChar>) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        if path.count <= Self.longestPath {
+            return try Self.withCString(path) { name throws(Errno) in try body(rawValue, name) }
+        }
+        guard let end = path[...Self.longestPath].lastIndex(of: UInt8(ascii: "/")), end > 0 else {
+            throw .fileNameTooLong
+        }
+        let base = Directory(owning: try open(Array(path[..<end]), flags: O_PATH | O_DIRECTORY))
+        return try base.withPath(Array(path[(end + 1)...]), body)
     }
 
     @discardableResult

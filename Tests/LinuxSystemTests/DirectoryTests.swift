@@ -1,8 +1,9 @@
 import Foundation
-import LinuxSystem
 import SystemPackage
 import TestSupport
 import Testing
+
+@testable import LinuxSystem
 
 @Suite("Directory")
 struct DirectoryTests {
@@ -73,6 +74,58 @@ struct DirectoryTests {
         #expect(found.filter { $0.isDirectory == true }.map(\.name) == [Array("sub".utf8)])
     }
 
+    @Test("lists names of any length, as some file systems have them")
+    func longNames() {
+        let names = [1, 255, 256, 765, 4095].map { [UInt8](repeating: UInt8(ascii: "n"), count: $0) }
+        let records = names.flatMap { Self.record($0, DT_REG) } + Self.record([UInt8(ascii: "d")], DT_DIR)
+        #expect(Self.list(records).map(\.name) == names + [[UInt8(ascii: "d")]])
+        #expect(Self.list(records).last?.isDirectory == true)
+    }
+
+    @Test("stops at a record that does not fit", arguments: [0, 18, 19, 200])
+    func brokenRecord(length: UInt16) {
+        let first = Self.record(Array("a".utf8), DT_UNKNOWN)
+        var second = Self.record(Array("b".utf8), DT_REG)
+        withUnsafeBytes(of: length) { second.replaceSubrange(16..<18, with: $0) }
+        #expect(Self.list(first + second) == [Directory.Entry(name: Array("a".utf8), isDirectory: nil)])
+    }
+
+    /// Returns a record of getdents64(2).
+    private static func record(_ name: [UInt8], _ kind: Int) -> [UInt8] {
+        let length = (19 + name.count + 1 + 7) / 8 * 8
+        let header = [UInt8](repeating: 7, count: 16) + withUnsafeBytes(of: UInt16(length)) { Array($0) }
+        return header + [UInt8(kind)] + name + [UInt8](repeating: 0, count: length - 19 - name.count)
+    }
+
+    private static func list(_ records: [UInt8]) -> [Directory.Entry] {
+        var entries: [Directory.Entry] = []
+        records.withUnsafeBytes { bytes in
+            DirectoryRecords.forEach(in: bytes) { name, isDirectory in
+                entries.append(Directory.Entry(name: Array(name), isDirectory: isDirectory))
+            }
+        }
+        return entries
+    }
+
+    @Test("works at paths longer than the kernel takes at once")
+    func longPath() throws {
+        let path = Array(repeating: String(repeating: "d", count: 250), count: 40).joined(separator: "/")
+        let deep = try directory.createDirectories(Array(path.utf8))
+        let (old, new) = (Array("\(path)/old".utf8), Array("\(path)/new".utf8))
+        _ = try directory.open(old, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        try directory.rename(old, to: new)
+        #expect(try directory.status(new).kind == .regular)
+        #expect(try directory.directory(Array(path.utf8)).entries().map(\.name) == [Array("new".utf8)])
+        #expect(throws: Errno.noSuchFileOrDirectory) { try directory.status(old) }
+        try directory.unlink(new)
+        #expect(try deep.entries().isEmpty)
+        var rest = Array(path.utf8)
+        while !rest.isEmpty {
+            try directory.removeDirectory(rest)
+            rest = Array(rest.dropLast(251))
+        }
+    }
+
     @Test("creates directories below itself, never through a symbolic link")
     func createsBeneath() throws {
         let outside = try TemporaryDirectory()
@@ -113,14 +166,14 @@ struct DirectoryTests {
     }
 
     @Test("renames without replacing")
-    func renameWithoutReplacing() throws {
+    func moveWithoutReplacing() throws {
         try write("new", "new")
         try write("taken", "old")
         #expect(throws: Errno.fileExists) {
-            try directory.renameWithoutReplacing(Array("new".utf8), to: Array("taken".utf8))
+            try directory.moveWithoutReplacing(Array("new".utf8), to: Array("taken".utf8), in: directory)
         }
         #expect(try read("taken") == "old")
-        try directory.renameWithoutReplacing(Array("new".utf8), to: Array("free".utf8))
+        try directory.moveWithoutReplacing(Array("new".utf8), to: Array("free".utf8), in: directory)
         #expect(try read("free") == "new")
     }
 

@@ -125,12 +125,14 @@ struct Folder: Sendable {
         }
         defer { closedir(stream) }
         var names: [String] = []
+        errno = 0
         while let entry = readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            if let name = String(validatingCString: disk_entry_name(entry)), name != ".", name != ".." {
+                names.append(name)
             }
-            if let name, name != ".", name != ".." { names.append(name) }
+            errno = 0
         }
+        if errno != 0 { throw Errno(rawValue: errno) }
         return names
     }
 

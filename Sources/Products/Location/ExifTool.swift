@@ -121,14 +121,8 @@ enum WorkDirectory {
             {
                 throw failure
             }
-            guard let listing = opendir(path) else { throw Errno(rawValue: errno) }
-            defer { closedir(listing) }
-            while let entry = readdir(listing) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) { name in
-                    String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                if name != ".", name != ".." { unlink("\(path)/\(name)") }
-            }
+            let directory = try Directory(path: path)
+            for entry in try directory.entries() { try? directory.unlink(entry.name) }
         } catch {
             throw .failed("cannot use \(path): \(error)")
         }

@@ -17,6 +17,6 @@ enum Look: Equatable {
     case missing
     /// The name or the file cannot be opened.
     case unreadable(Errno)
-    /// The look failed for lack of descriptors or memory, or because a file server is unreachable.
+    /// The look failed for lack of descriptors or memory.
     case starved
 }

@@ -43,9 +43,8 @@ struct RootGuard {
                 )
             }
             return try accept(directory, found, isSame: known == DirectoryIdentity(found))
-        } catch .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory {
-            return .starved
         } catch {
+            if LocalError(error) == .shortage { return .starved }
             if isLost { return .absent }
             isLost = true
             return .lost(reason: "the outbox cannot be opened: \(error)")

@@ -154,7 +154,7 @@ extension Watcher {
             discover(Array(new.name), in: parent, .verify)
         }
         // After an exchange of two names, the old name belongs to another directory.
-        if let status = try? root.look(at: old.bytes), status.kind == .directory, let parent = tree.find(old.parent) {
+        if let status = try? root.status(old.bytes), status.kind == .directory, let parent = tree.find(old.parent) {
             discover(Array(old.name), in: parent, .verify)
         }
     }

@@ -87,7 +87,7 @@ extension Watcher {
             // The event of its removal or rename is still to come, and handling that event needs the node.
         } catch {
             scans.countUnreadable(path)
-            tell(.unreadable(path, error))
+            tell(.unlistable(path, error))
         }
         return nil
     }
@@ -144,7 +144,7 @@ extension Watcher {
     /// Whether another path leads to the same directory, such as a bind mount; one inotify instance watches a
     /// directory once.
     private func isAlias(_ other: WatchTree.ID, of directory: Directory, below root: Directory) -> Bool {
-        guard let path = tree.path(other), let theirs = try? root.look(at: path.bytes),
+        guard let path = tree.path(other), let theirs = try? root.status(path.bytes),
             let mine = try? FileStatus(of: directory.rawValue)
         else { return false }
         return theirs.device == mine.device && theirs.inode == mine.inode
@@ -187,7 +187,7 @@ extension Watcher {
         if let known = entry.isDirectory {
             isDirectory = known
         } else {
-            isDirectory = (try? listing.directory.look(at: entry.name))?.kind == .directory
+            isDirectory = (try? listing.directory.status(entry.name))?.kind == .directory
         }
         if options.isIgnored(child, isDirectory) { return }
         if isDirectory {

@@ -87,7 +87,8 @@ final class Watcher {
             scans.count(path)
         case .gone:
             if rootCheck == nil { rootCheck = Self.now() + Self.rootCheckAfterGone }
-        case .unreadable, .renamed, .scanned, .deferring, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost,
+        case .unreadable, .unlistable, .renamed, .scanned, .deferring, .overflowed, .watchLimit, .mountLost, .mounted,
+            .rootLost,
             .rootBack:
             break
         }

@@ -25,7 +25,7 @@ struct WriterProbe {
     /// Examines a path below a directory. Opens only regular files.
     func look(at path: [UInt8], in directory: Directory) -> Look {
         do {
-            let name = try directory.hold(path)
+            let name = try directory.open(path, flags: O_PATH | O_NOFOLLOW)
             let status = try FileStatus(of: name.rawValue)
             switch status.kind {
             case .directory: return .directory
@@ -62,15 +62,14 @@ struct WriterProbe {
     }
 
     private static func judge(_ error: Errno) -> Look {
-        switch error {
-        // The path leads through a symbolic link or a file instead of a directory, so the wanted file does not exist.
-        case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: .missing
+        switch LocalError(error) {
+        case .missing: .missing
+        // The path leads through a symbolic link, so the wanted file does not exist.
+        case .replaced: error == .tooManySymbolicLinkLevels ? .missing : .unreadable(error)
         // Another process holds a write lease.
-        case .wouldBlock: .busy
-        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory: .starved
-        // The file server is unreachable; its files are still valid when the server returns.
-        case .staleNFSFileHandle, .socketNotConnected, .timedOut, .hostIsDown, .noRouteToHost: .starved
-        default: .unreadable(error)
+        case .busy: .busy
+        case .shortage: .starved
+        case .stale, .away, .refused, .unusable: .unreadable(error)
         }
     }
 }

@@ -24,12 +24,17 @@ struct FileHasher {
     /// - Parameter job: says how the file was when it had settled. If a writer came since and paused, the file would stay
     ///   unchanged from the first byte to the last.
     func hash(_ job: HashPool.Job) -> HashFinding {
+        let (file, status): (SharedDescriptor, FileStatus)
         do throws(Errno) {
-            let (file, status) = try files.open(job.path)
-            if let objection = objection(to: status, of: job) { return objection }
+            (file, status) = try files.open(job.path)
+        } catch {
+            return failure(error, of: .open, job.path)
+        }
+        if let objection = objection(to: status, of: job) { return objection }
+        do throws(Errno) {
             return try read(file, status, job)
         } catch {
-            return failure(error, job.path)
+            return failure(error, of: .read, job.path)
         }
     }
 
@@ -38,7 +43,7 @@ struct FileHasher {
         do {
             return try read(file, try FileStatus(of: file.rawValue), nil)
         } catch {
-            return failure(error, .root)
+            return failure(error, of: .read, .root)
         }
     }
 
@@ -140,6 +145,8 @@ struct FileHasher {
     private enum Reading {
         case whole(WholeFile)
         case ended(HashFinding)
+
+        var whole: WholeFile? { if case .whole(let whole) = self { whole } else { nil } }
     }
 
     /// Hashes files of at most ``FilePieces/usualSize`` bytes together, because several MD5s at once take little longer than one.
@@ -155,13 +162,9 @@ struct FileHasher {
         let readings = jobs.map { job in
             let bytes = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(Int(clamping: job.identity.size)))
             rest = rest.dropFirst(bytes.count)
-            do throws(Errno) {
-                return try readWhole(job, in: outbox, into: bytes)
-            } catch {
-                return .ended(failure(error, job.path))
-            }
+            return readWhole(job, in: outbox, into: bytes)
         }
-        let wholes = readings.compactMap { if case .whole(let whole) = $0 { whole.bytes } else { nil } }
+        let wholes = readings.compactMap(\.whole?.bytes)
         var md5s = MD5Hasher.hash(each: wholes)[...]
         return zip(jobs, readings).map { job, reading in
             switch reading {
@@ -171,7 +174,7 @@ struct FileHasher {
                 do throws(Errno) {
                     return try finish(whole.file, whole.status, whole.type, &whole.hasher, md5: md5)
                 } catch {
-                    return failure(error, job.path)
+                    return failure(error, of: .read, job.path)
                 }
             }
         }
@@ -179,11 +182,20 @@ struct FileHasher {
 
     private func readWhole(
         _ job: HashPool.Job, in outbox: Directory?, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(Errno) -> Reading {
-        let (file, status) = try files.open(job.path, in: outbox)
+    ) -> Reading {
+        let (file, status): (SharedDescriptor, FileStatus)
+        do throws(Errno) {
+            (file, status) = try files.open(job.path, in: outbox)
+        } catch {
+            return .ended(failure(error, of: .open, job.path))
+        }
         if let objection = objection(to: status, of: job) { return .ended(objection) }
-        guard status.size == buffer.count, try file.read(into: buffer, at: 0) == buffer.count else {
-            return .ended(.changed)
+        do throws(Errno) {
+            guard status.size == buffer.count, try file.read(into: buffer, at: 0) == buffer.count else {
+                return .ended(.changed)
+            }
+        } catch {
+            return .ended(failure(error, of: .read, job.path))
         }
         let bytes = UnsafeRawBufferPointer(buffer)
         let (type, objection) = sniff(bytes, file, status, job)
@@ -196,16 +208,17 @@ struct FileHasher {
 
     private static func now() -> MonotonicTime { MonotonicTime(nanoseconds: bootTimeNanoseconds()) }
 
-    private func failure(_ error: Errno, _ path: RelativePath) -> HashFinding {
-        switch error {
-        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
+    private func failure(_ error: Errno, of call: LocalError.Call, _ path: RelativePath) -> HashFinding {
+        let meaning = LocalError(error, of: call)
+        switch meaning {
+        case .missing, .stale: return .missing
         // Something else has the name now. The watch reports it.
-        case .invalidArgument, .tooManySymbolicLinkLevels, .noSuchAddressOrDevice: return .changed
-        // Resource shortages and a lease that its holder must give back are not the file's fault. Retry.
-        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock: return .changed
-        default:
-            let message = "\(path) can't be read: \(error); check its permissions and the disk"
-            return .unreadable(FileError(code: "unreadable", message: message, retryable: false))
+        case .replaced: return .changed
+        // The watch waits until it can open the file.
+        case .busy, .shortage: return .changed
+        case .away, .refused, .unusable:
+            return .unreadable(
+                .unreadable("\(path)", "\(error)", meaning.remedy, isPassing: meaning.isPassing))
         }
     }
 }

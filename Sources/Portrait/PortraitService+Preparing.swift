@@ -63,18 +63,13 @@ extension PortraitService {
     }
 
     private func unreadable(_ id: UInt64, _ path: RelativePath, _ error: Errno) -> PortraitMachine.Event {
-        switch error {
+        let meaning = LocalError(error)
+        // If the file is gone, the watch reports it if it matters.
+        let isPassing = meaning.isPassing || meaning == .missing
+        let failure = FileError.unreadable("\(path)", "\(error)", meaning.remedy, isPassing: isPassing)
         // Another object has this name by now; the watch reports it.
-        case .invalidArgument, .tooManySymbolicLinkLevels: return changed(id, path)
-        // Either the file is gone, which the watch reports if it matters, or the error is not the file's fault.
-        case .noSuchFileOrDirectory, .notDirectory, .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory,
-            .wouldBlock, .ioError, .staleNFSFileHandle:
-            return .postponed(
-                id, FileError(code: "unreadable", message: "\(path) can't be read now: \(error)", retryable: true))
-        default:
-            let message = "\(path) can't be read: \(error); check its permissions and the disk"
-            return .unfit(id, .failed, FileError(code: "unreadable", message: message, retryable: false))
-        }
+        if meaning == .replaced { return changed(id, path) }
+        return isPassing ? .postponed(id, failure) : .unfit(id, .failed, failure)
     }
 
     private func postponed(_ id: UInt64, _ error: Errno) -> PortraitMachine.Event {

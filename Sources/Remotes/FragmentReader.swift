@@ -106,9 +106,10 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
         do {
             count = try file.read(into: target, at: offset)
         } catch {
-            let message = "\(path) can't be read: \(error)"
-            let error = FileError(code: "unreadable", message: message, retryable: false)
-            throw SourceProblem(path: path, kind: .unreadable(error))
+            let meaning = LocalError(error, of: .read)
+            let problem = FileError.unreadable(
+                "\(path)", "\(error)", meaning.remedy, isPassing: meaning.isPassing)
+            throw SourceProblem(path: path, kind: .unreadable(problem))
         }
         // The file shrank: libcurl would wait for ever for the rest.
         if count < target.count { throw SourceProblem(path: path, kind: .changed) }

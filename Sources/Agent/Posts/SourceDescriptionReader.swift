@@ -63,15 +63,14 @@ struct SourceDescriptionReader: Sendable {
 
     private static func objection(to error: Errno) -> FileError {
         let name = PostPlaces.descriptionName
-        switch error {
-        case .invalidArgument:
+        let meaning = LocalError(error)
+        switch meaning {
+        case .replaced:
             return malformed(nil, "is not a regular file; put a text file in its place")
-        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle:
+        case .missing, .stale:
             return FileError(code: "file_missing", message: "\(name) can't be found now", retryable: true)
-        default:
-            let message =
-                "\(name) can't be read: \(error); correct its permissions or check the disk, then save the file again"
-            return FileError(code: "unreadable", message: message, retryable: false)
+        case .busy, .shortage, .away, .refused, .unusable:
+            return .unreadable(name, "\(error)", meaning.remedy, isPassing: meaning.isPassing)
         }
     }
 }

@@ -45,6 +45,10 @@ struct ReportWorld: Sendable {
                 report.error = progress?.obstacle
             }
             if record.state == .settling, book.elsewhere.contains(record.path) { report.describeMissing() }
+            if record.state == .settling, let wait = book.waitToRead(record.path) {
+                report.state = .waiting
+                (report.error, report.nextAttemptAt) = (wait.error, wait.nextAttemptAt)
+            }
             if book.isPaused(record) { report.state = .paused }
             if record.state == .hashing { report.hashed = book.bytesHashed(of: record.path) }
         } else if let portrait = portraits[record.path] {

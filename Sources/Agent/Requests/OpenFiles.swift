@@ -68,14 +68,13 @@ struct OpenFiles: Sendable {
     }
 
     private static func kind(of error: Errno, _ path: RelativePath) -> SourceProblem.Kind {
-        switch error {
-        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
-        case .invalidArgument, .tooManySymbolicLinkLevels: return .changed
-        // Resource shortages and a lease that its holder must give back are not the file's fault. Retry.
-        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock, .ioError: return .missing
-        default:
-            let message = "\(path) can't be read: \(error); check its permissions"
-            return .unreadable(FileError(code: "unreadable", message: message, retryable: false))
+        let meaning = LocalError(error)
+        switch meaning {
+        case .missing, .stale: return .missing
+        case .replaced: return .changed
+        case .busy, .shortage, .away, .refused, .unusable:
+            return .unreadable(
+                .unreadable("\(path)", "\(error)", meaning.remedy, isPassing: meaning.isPassing))
         }
     }
 }

@@ -44,6 +44,7 @@ struct WatchIntake: Sendable {
         case .odd(let path, let status):
             return [.path(.odd(path, FileIdentity(status), IntakeRules.objection(toKind: status.kind)))]
         case .unreadable(let path, let error): return [unreadable(path, error, facts.look(at: path))]
+        case .unlistable(let path, let error): return [unlistable(path, error)]
         case .gone(let path): return [.path(.gone(path))]
         case .renamed(let old, let new, let isDirectory):
             if isDirectory { directory = (old, new, .first) } else { moves.append((old, new)) }
@@ -68,14 +69,18 @@ struct WatchIntake: Sendable {
     }
 
     private func unreadable(_ path: RelativePath, _ error: Errno, _ look: FileLook) -> AgentStep {
-        if case .there(.directory, _) = look {
-            return .log(
-                .warning, "a directory can't be read, so its files are not uploaded",
-                ["path": "\(path)", "reason": "\(error)", "remedy": "check its permissions"])
-        }
-        let message = "\(path) can't be read: \(error); check its permissions"
-        let failure = FileError(code: "unreadable", message: message, retryable: false)
+        // A directory has taken the name by now.
+        if case .there(.directory, _) = look { return unlistable(path, error) }
+        let meaning = LocalError(error)
+        let failure = FileError.unreadable(
+            "\(path)", "\(error)", meaning.remedy, isPassing: meaning.isPassing)
         return .path(.unreadable(path, look.identity, failure))
+    }
+
+    private func unlistable(_ path: RelativePath, _ error: Errno) -> AgentStep {
+        .log(
+            .warning, "a directory can't be read, so its files are not uploaded",
+            ["path": "\(path)", "reason": "\(error)", "remedy": "\(LocalError(error).remedy)"])
     }
 
     // MARK: Renames

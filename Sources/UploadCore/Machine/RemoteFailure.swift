@@ -48,7 +48,7 @@ public struct SourceProblem: Error, Equatable, Sendable {
         case changed
         /// The name is gone. It may come back with its directory or file system.
         case missing
-        /// The file can't be read, and waiting won't help.
+        /// The file can't be read. If the error is retryable, waiting may help.
         case unreadable(FileError)
     }
 

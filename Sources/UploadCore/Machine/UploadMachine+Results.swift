@@ -432,6 +432,7 @@ extension UploadMachine {
         case .changed:
             actions.append(.takeAgain(problem.path, key))
             leave(problem.path, key, now: now)
+        case .unreadable(let error) where error.retryable: failLater(key, error, now: now)
         case .unreadable(let error):
             actions.append(.ended(problem.path, key, .failed(error), attempts: upload.record.attempts))
             leave(problem.path, key, now: now)

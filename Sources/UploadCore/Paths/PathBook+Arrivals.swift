@@ -112,6 +112,7 @@ extension PathBook {
         processed[path] = nil
         names.forgetArrival(path)
         if case .content = finding {} else { earlyFacts[path] = nil }
+        if case .unreadable = finding {} else { unread.forget(path) }
         switch finding {
         case .content(let identity, let type, let content, let digests):
             // Another name of the file may have another recipe: no product is a profile picture.
@@ -124,11 +125,40 @@ extension PathBook {
         case .rejected(let identity, let type, let error): finish(path, as: .rejected, identity, type: type, error)
         case .failed(let identity, let type, let product, let error):
             finish(path, as: .failed, identity, type: type, error, product: product)
+        case .unreadable(let error) where error.retryable: waitToRead(path, error)
         case .unreadable(let error): finish(path, as: .failed, record(of: path)?.identity, type: nil, error)
         case .changed: settleAgain(path)
         // The watch finds out whether the file or its file system is gone.
         case .missing: add(.settle(path))
         }
+    }
+
+    // MARK: Files that can't be read
+
+    mutating func unreadable(_ path: RelativePath, _ identity: FileIdentity?, _ error: FileError) {
+        guard error.retryable else { return finish(path, as: .failed, identity, type: nil, error) }
+        // A known file keeps its state. Each scan looks at it again.
+        guard drops[path] != nil || facts.canAnswer(about: path, nil) && record(of: path) == nil else { return }
+        isThere(path)
+        if drops[path] == nil { drops[path] = newDrop(path, .settling, identity) }
+        waitToRead(path, error)
+    }
+
+    /// Has a file wait until its disk or file system works again.
+    private mutating func waitToRead(_ path: RelativePath, _ error: FileError) {
+        unread.fail(path, error, now: now)
+        if drops[path]?.key == nil { drops[path]?.state = .settling }
+        if drops[path] != nil { add(.report(path)) }
+    }
+
+    /// Has the watch look at files again that could not be read.
+    mutating func tryToRead(_ paths: [RelativePath]) {
+        for path in paths { add(.settle(path)) }
+    }
+
+    /// How long a file waits until it is read again; nil if it does not wait.
+    package func waitToRead(_ path: RelativePath) -> (error: FileError, nextAttemptAt: WallTime)? {
+        unread.wait(of: path).map { ($0.error, $0.nextAttemptAt) }
     }
 
     /// Lets a file settle and hashes it again.
@@ -330,6 +360,7 @@ extension PathBook {
         processed[path] = nil
         earlyFacts[path] = nil
         wishes.forget(path)
+        unread.forget(path)
         names.forgetArrival(path)
     }
 

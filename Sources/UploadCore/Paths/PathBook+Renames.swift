@@ -52,6 +52,7 @@ extension PathBook {
         }
         if let key = replaced?.key { add(.releaseContent(key)) }
         earlyFacts[old] = nil
+        unread.forget(old)
         racyFiles.forget(old)
         let wasHashing = hashing.removeValue(forKey: old) != nil
         hashing[new] = nil

@@ -103,7 +103,11 @@ extension PathBook {
             add(.reportWhenDurable(old.path))
             add(.settle(old.path))
         default:
-            guard let key = old.key else { return "the agent is still reading the file for the first time" }
+            let unread = unread.takeAll(within: old.path)
+            tryToRead(unread)
+            guard let key = old.key else {
+                return unread.isEmpty ? "the agent is still reading the file for the first time" : nil
+            }
             add(.upload(.retry(key)))
             add(.reportWhenDurable(old.path))
         }

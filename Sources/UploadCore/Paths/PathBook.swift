@@ -60,6 +60,8 @@ package struct PathBook: Sendable {
     var sharedHashes = SharedHashes()
     /// Files read so soon after their last change that another change could leave their times unchanged.
     var racyFiles = RacyFiles()
+    /// Files that wait until they can be read.
+    var unread = UnreadFiles()
     /// The number of bytes hashed so far, for large files.
     var hashedBytes: [RelativePath: UInt64] = [:]
     /// How far products under way are.
@@ -147,7 +149,7 @@ package struct PathBook: Sendable {
         case .odd(let path, let identity, let error):
             isThere(path)
             finish(path, as: .rejected, identity, type: nil, error)
-        case .unreadable(let path, let identity, let error): finish(path, as: .failed, identity, type: nil, error)
+        case .unreadable(let path, let identity, let error): unreadable(path, identity, error)
         case .gone(let path): gone(path)
         case .renamed(let old, let new):
             names.stays(old)
@@ -160,12 +162,14 @@ package struct PathBook: Sendable {
             names.forgetDepartures(within: path)
         case .mounted(let path, let isSame, let descriptions):
             lostMounts.remove(path)
+            tryToRead(unread.takeAll(within: path))
             if !isSame { expectElsewhere(within: path, descriptions) }
         case .outboxLost:
             outboxIsLost = true
             names.forgetDepartures(within: .root)
         case .outboxBack(let isSame, let descriptions):
             outboxIsLost = false
+            tryToRead(unread.takeAll(within: .root))
             guard !isSame else { return }
             lostMounts = []
             expectElsewhere(within: .root, descriptions)
@@ -200,6 +204,7 @@ package struct PathBook: Sendable {
 
     private mutating func tick() {
         confirmLeaving()
+        tryToRead(unread.takeDue(now: now.monotonic))
         for path in racyFiles.takeDue(now: now.monotonic) {
             if record(of: path)?.identity?.isUntrusted == true { add(.settle(path)) } else { racyFiles.forget(path) }
         }
@@ -207,7 +212,7 @@ package struct PathBook: Sendable {
 
     /// When the next `tick` is due.
     package var nextDeadline: MonotonicTime? {
-        [names.nextDeadline, racyFiles.nextDeadline].compactMap(\.self).min()
+        [names.nextDeadline, racyFiles.nextDeadline, unread.nextDeadline].compactMap(\.self).min()
     }
 
     mutating func add(_ action: PathAction) { actions.append(action) }

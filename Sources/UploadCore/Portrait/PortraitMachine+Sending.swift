@@ -52,7 +52,9 @@ extension PortraitMachine {
         case .temporary(let error, _, _), .outOfStep(let error), .busyUpload(let error, _):
             wait(error, pause: backoff.pause(askedBy: failure), now: now)
         case .forgotten, .cancelled: wait(Self.interrupted, now: now)
-        case .source(let problem): settle(.failed, Self.unreadable(problem), now: now)
+        case .source(let problem):
+            let error = Self.unreadable(problem)
+            if error.retryable { wait(error, now: now) } else { settle(.failed, error, now: now) }
         case .permanent(let error): settle(.failed, error, now: now)
         case .signedOut where id <= lastWithOldCredentials: break
         case .signedOut(let error): sessionRefused(error, now: now)

@@ -59,6 +59,18 @@ extension FileError {
         FileError(code: "removed", message: "the file was removed before it was uploaded", retryable: false)
     }
 
+    /// The error of a file that can't be read.
+    ///
+    /// - Parameters:
+    ///   - reason: the error of the system call.
+    ///   - remedy: what the user can do.
+    ///   - isPassing: whether the agent tries again by itself.
+    package static func unreadable(
+        _ name: String, _ reason: String, _ remedy: String, isPassing: Bool
+    ) -> FileError {
+        FileError(code: "unreadable", message: "\(name) can't be read: \(reason); \(remedy)", retryable: isPassing)
+    }
+
     /// Whether the server refused the credentials, or nobody is signed in.
     package var isSignedOut: Bool { code == "signed_out" }
 

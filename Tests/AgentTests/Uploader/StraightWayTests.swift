@@ -100,6 +100,21 @@ struct UploaderWayTests {
         try await bench.ends("a", .done)
     }
 
+    @Test("waits for a file whose disk does not answer, and uploads the file once readable")
+    func unreadableNow() async throws {
+        let bench = try await Bench()
+        try bench.write("a", content(1))
+        await bench.uploader.take([.unreadable(try bench.path("a"), .ioError)])
+        try await Poll.until("the sidecar says why") {
+            let sidecar = bench.sidecar("a")
+            let error = sidecar?["error"] as? [String: Any]
+            return sidecar?["state"] as? String == "waiting" && sidecar?["next_attempt_at"] is String
+                && error?["code"] as? String == "unreadable" && error?["retryable"] as? Bool == true
+        }
+        try await bench.ready("a")
+        try await bench.ends("a", .done)
+    }
+
     @Test("fails a file that the server refuses permanently")
     func refused() async throws {
         let bench = try await Bench()

@@ -143,6 +143,7 @@ struct WatchIntakeTests {
     @Test("an unreadable directory is a log line")
     func directory() throws {
         #expect(steps(.unreadable(try path("d"), .permissionDenied), Facts(isDirectory: true)) == ["log warning d"])
+        #expect(steps(.unlistable(try path("d"), .socketNotConnected), Facts()) == ["log warning d"])
     }
 
     // MARK: Renames

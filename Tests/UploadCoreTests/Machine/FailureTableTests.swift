@@ -44,6 +44,7 @@ private struct Case: Sendable, CustomTestStringConvertible {
         Case("changed", .source("a", .changed), ends: [.send]),
         Case("missing", .source("a", .missing), [.send: .waiting], next: 1_000),
         Case("unreadable", .source("a", .unreadable(.refused)), ends: [.send]),
+        Case("unreadable now", .source("a", .unreadable(.busy)), [.send: .waiting], next: 1_000),
         Case("given up", .cancelled, [.register: .waiting, .send: .waiting, .finish: .waiting], next: 1_000),
     ]
 }

@@ -1,5 +1,6 @@
 import LinuxSystem
 import SystemPackage
+import UploadCore
 
 /// The kernel calls of the watch, replaceable in tests.
 struct Kernel: Sendable {
@@ -15,6 +16,8 @@ struct Kernel: Sendable {
     }
     /// Returns the file system of an open file; nil if fstatfs(2) fails.
     var fileSystem: @Sendable (Int32) -> FileSystemType? = { try? FileSystemType(of: $0) }
+    /// Whether directories list a path in this very spelling; true if unknown.
+    var lists: @Sendable (Directory, RelativePath) -> Bool = { root, path in (try? root.lists(path.bytes)) ?? true }
     /// Reads a limit's current setting.
     var limit: @Sendable (InotifyLimit) -> InotifyLimit.Setting? = { $0.setting() }
 }

@@ -117,7 +117,7 @@ extension Watcher {
             if event.isDirectory {
                 renameDirectory(from: departure.path, to: path, in: parent, below: root)
             } else {
-                renameFile(from: departure.path, to: path)
+                renameFile(from: departure.path, to: path, below: root)
             }
         default:
             if isIgnored { return }
@@ -129,10 +129,11 @@ extension Watcher {
         }
     }
 
-    private func renameFile(from old: RelativePath, to new: RelativePath) {
+    private func renameFile(from old: RelativePath, to new: RelativePath, below root: Directory) {
         settler.move(from: old, to: new, isDirectory: false)
         tell(.renamed(from: old, to: new, isDirectory: false))
         note(new, .touched)
+        if isOnlySpelled(old, for: new, below: root) { return }
         // After an exchange of two names (man 2 renameat2), the old name belongs to another file.
         note(old, .touched)
     }
@@ -153,10 +154,19 @@ extension Watcher {
         } else {
             discover(Array(new.name), in: parent, .verify)
         }
+        if isOnlySpelled(old, for: new, below: root) { return }
         // After an exchange of two names, the old name belongs to another directory.
         if let status = try? root.status(old.bytes), status.kind == .directory, let parent = tree.find(old.parent) {
             discover(Array(old.name), in: parent, .verify)
         }
+    }
+
+    /// Whether a renamed file's old name is no name of its own: it leads to the file only because the file system ignores
+    /// case.
+    private func isOnlySpelled(_ old: RelativePath, for new: RelativePath, below root: Directory) -> Bool {
+        // Most renames need no look at the disk.
+        guard "\(old)".lowercased() == "\(new)".lowercased() else { return false }
+        return !kernel.lists(root, old)
     }
 
     private func depart(_ departure: MovePairing.Departure, below root: Directory) {

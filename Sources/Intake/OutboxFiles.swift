@@ -54,6 +54,11 @@ package struct OutboxFiles: Sendable {
     /// Whether no file has this name any more. A directory with this name does not count as the file.
     package func isGone(_ path: RelativePath) -> Bool { look(at: path).isGone }
 
+    /// Returns the names in a directory; `nil` if it can't be listed.
+    package func names(in directory: RelativePath) -> Set<[UInt8]>? {
+        (try? outbox.open().directory(directory.bytes).entries()).map { Set($0.map(\.name)) }
+    }
+
     /// Lists everything below a directory except directories, as far as listing succeeds.
     ///
     /// - Parameter most: maximum number of names to read.

@@ -27,6 +27,24 @@ extension Directory {
             DirectoryRecords.forEach(in: UnsafeRawBufferPointer(rebasing: buffer[..<count]), body)
         }
     }
+
+    /// Whether this directory and those on the path list their names in this very spelling. On a file system that ignores
+    /// case, other spellings lead to the file, too. Reads each directory of the path.
+    ///
+    /// - Throws: `Errno` of openat2(2) or getdents64(2).
+    public func lists(_ path: [UInt8]) throws(Errno) -> Bool {
+        var directory = self
+        var rest = path[...]
+        while !rest.isEmpty {
+            let name = rest.prefix { $0 != UInt8(ascii: "/") }
+            rest = rest.dropFirst(name.count + 1)
+            var isListed = false
+            try directory.forEachEntry { entry, _ in if entry.elementsEqual(name) { isListed = true } }
+            if !isListed { return false }
+            if !rest.isEmpty { directory = try directory.directory(Array(name)) }
+        }
+        return true
+    }
 }
 
 /// The records of getdents64(2): inode (8 bytes), offset (8), length of the record (2), type (1), name, NUL, padding.

@@ -107,6 +107,20 @@ struct DirectoryTests {
         return entries
     }
 
+    @Test("tells a listed name from one that leads to a file unlisted")
+    func listed() throws {
+        try directory.createDirectories(Array("a/b".utf8))
+        #expect(try directory.lists(Array("a/b".utf8)) && directory.lists([]))
+        #expect(try !directory.lists(Array("a/B".utf8)) && !directory.lists(Array("A/b".utf8)))
+        // Like another spelling on a file system that ignores case, a thread's number leads to its directory, but only
+        // those of processes are listed.
+        let processes = try Directory(path: "/proc")
+        let threads = try Directory(path: "/proc/self/task").entries().map(\.name)
+        let thread = try #require(threads.first { String(decoding: $0, as: UTF8.self) != "\(getpid())" })
+        #expect(try processes.status(thread).kind == .directory)
+        #expect(try !processes.lists(thread))
+    }
+
     @Test("works at paths longer than the kernel takes at once")
     func longPath() throws {
         let path = Array(repeating: String(repeating: "d", count: 250), count: 40).joined(separator: "/")

@@ -11,6 +11,8 @@ struct PathWorld: PathFacts {
     /// nothing changes meanwhile.
     private final class LastAnswer: Sendable {
         let record = Mutex<(path: RelativePath, record: DropRecord?)?>(nil)
+        /// The names of directories.
+        let names = Mutex<[RelativePath: Set<[UInt8]>]>([:])
     }
 
     private let lastAnswer = LastAnswer()
@@ -26,6 +28,16 @@ struct PathWorld: PathFacts {
     var unsaved: Unsaved { _read { yield stored.boxedUnsaved.value } }
 
     func look(at path: RelativePath) -> FileLook { files.look(at: path) }
+
+    func isListed(_ path: RelativePath) -> Bool {
+        if path == .root { return true }
+        guard isListed(path.parent) else { return false }
+        return lastAnswer.names.withLock { names in
+            let known = names[path.parent] ?? files.names(in: path.parent)
+            names[path.parent] = known
+            return known?.contains(Array(path.name)) ?? true
+        }
+    }
 
     // MARK: The ledger
 

@@ -57,10 +57,12 @@ extension PathBook {
     }
 
     /// Whether the known state stays visible until the bytes turn out to differ. For a file that waits for its owner,
-    /// this holds even if another account changed its times.
+    /// this holds even if another account changed its times. The inode alone says little: some file systems in user space
+    /// hand out new ones all the time.
     private func isShown(_ known: DropRecord, as identity: FileIdentity) -> Bool {
         guard let old = known.identity, !known.wasRemoved else { return false }
-        return old.isSameFile(as: identity) || (ownership.isParked(known.account) && old.isSameInode(as: identity))
+        if old.size == identity.size, old.modified == identity.modified { return true }
+        return (ownership.isParked(known.account) && old.isSameInode(as: identity))
     }
 
     /// Whether to hash the file. Returns false if the file is leaving the outbox, has left it, or the user cancelled it.

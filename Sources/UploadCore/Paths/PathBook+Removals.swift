@@ -25,6 +25,8 @@ extension PathBook {
             }
             switch facts.look(at: path) {
             case .nothing, .there(.directory, _): add(.confirmRemoval(path))
+            // Another spelling of a name that was found: case-insensitive file systems have one file under both.
+            case .there where !facts.isListed(path): add(.confirmRemoval(path))
             // The name exists. If its file vanished before the hash, settle the path again.
             case .there: if let record = drops[path], record.key == nil, hashing[path] == nil { add(.settle(path)) }
             case .unknown: break

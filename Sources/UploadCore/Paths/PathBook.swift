@@ -293,6 +293,7 @@ package struct PathBook: Sendable {
 /// Placeholder between events, when no facts are available.
 private struct NoFacts: PathFacts {
     func look(at path: RelativePath) -> FileLook { .unknown }
+    func isListed(_ path: RelativePath) -> Bool { true }
     func storedRecord(of path: RelativePath) -> DropRecord? { nil }
     func forEachStoredRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {}
     func forEachRecordNeededAtStart(_ body: (DropRecord) -> Void) {}

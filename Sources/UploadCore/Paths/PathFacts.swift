@@ -2,6 +2,9 @@
 package protocol PathFacts: Sendable {
     /// Looks at the file with this path.
     func look(at path: RelativePath) -> FileLook
+    /// Whether directories list the path in this very spelling; true if unknown. A file system that ignores case finds a
+    /// file under other spellings, too.
+    func isListed(_ path: RelativePath) -> Bool
     /// Returns the ledger's record of a path, including pending changes.
     func storedRecord(of path: RelativePath) -> DropRecord?
     /// Calls `body` with each record of the ledger at or below a directory, including pending changes, in no particular

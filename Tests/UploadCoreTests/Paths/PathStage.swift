@@ -27,6 +27,8 @@ struct PathStage {
     var now = Now(
         monotonic: MonotonicTime(nanoseconds: 1_000_000_000_000), wall: WallTime(milliseconds: 1_700_000_000_000))
     var files: [RelativePath: File] = [:]
+    /// Paths that lead to a file only because the file system ignores case.
+    var otherSpellings: Set<RelativePath> = []
     var ledger: [RelativePath: DropRecord] = [:]
     /// The server's confirmations, by account.
     var confirmations: [String: [ContentKey: Confirmation]] = [:]
@@ -88,7 +90,7 @@ struct PathStage {
     var facts: PathStageFacts {
         PathStageFacts(
             files: files, directories: directories, ledger: ledger, confirmations: confirmations[account] ?? [:],
-            waiters: waiters, backlog: backlog)
+            waiters: waiters, backlog: backlog, otherSpellings: otherSpellings)
     }
 
     /// Whether the watch has passed on all events of the kernel.
@@ -451,6 +453,7 @@ struct PathStageFacts: PathFacts {
     var confirmations: [ContentKey: Confirmation]
     var waiters: [ContentKey: [RelativePath: Bool]]
     var backlog: Set<ContentKey>
+    var otherSpellings: Set<RelativePath> = []
 
     func look(at path: RelativePath) -> FileLook {
         if let file = files[path] { return .there(.regular, file.identity) }
@@ -458,6 +461,8 @@ struct PathStageFacts: PathFacts {
         return .there(
             .directory, FileIdentity(device: 1, inode: inode, size: 0, modified: 0, changed: 0, born: Int64(inode) + 1))
     }
+
+    func isListed(_ path: RelativePath) -> Bool { !otherSpellings.contains(path) }
 
     func storedRecord(of path: RelativePath) -> DropRecord? { ledger[path] }
 

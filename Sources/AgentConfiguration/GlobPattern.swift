@@ -14,9 +14,11 @@ package struct GlobPattern: Sendable, Hashable, CustomStringConvertible {
         case set([ClosedRange<UInt8>], negated: Bool)
     }
 
-    /// Hidden files, and temporary names of browsers and editors.
-    static let unfinishedFiles = [".*", "*.part", "*.partial", "*.crdownload", "*.tmp", "*~"].compactMap(
-        GlobPattern.init)
+    /// Hidden files, and temporary names of browsers, editors and programs that copy or download files.
+    static let unfinishedFiles = [
+        ".*", "*.part", "*.partial", "*.crdownload", "*.tmp", "*~", "*.filepart", "*.ffs_tmp", "*.!sync", "*.lftp",
+        "*.!qB", "*.download", "*.opdownload", "*.upload", "*.inprogress", "*.bc!", "*_exiftool_tmp",
+    ].compactMap(GlobPattern.init)
 
     /// Parses a pattern. Returns `nil` if the pattern is empty, contains `/` or NUL (no name could match), ends in
     /// `\`, has an unclosed `[`, or has a reversed range.

@@ -34,6 +34,15 @@ package struct OutboxFiles: Sendable {
         return Array("\(status.inode) \(status.born)".utf8)
     }
 
+    /// Whether the file system of the outbox has less than 1 MiB left. `false` if unknown.
+    package var isDiskFull: Bool {
+        var room = statvfs()
+        guard let directory = try? outbox.open(), fstatvfs(directory.rawValue, &room) == 0, room.f_blocks > 0 else {
+            return false
+        }
+        return UInt64(room.f_bavail) * UInt64(room.f_frsize) < 1 << 20
+    }
+
     /// Returns what exists at a path. The result is `.unknown` if the look-up fails.
     package func look(at path: RelativePath) -> FileLook {
         do throws(Errno) {

@@ -22,6 +22,8 @@ protocol WatchFacts {
         paths: [RelativePath], next: DropPosition?
     )
     func look(at path: RelativePath) -> FileLook
+    /// Whether the file system of the outbox is full.
+    var isDiskFull: Bool { get }
     /// Returns why a file of this size is rejected; `nil` if the size is accepted.
     func objection(toSize size: UInt64) -> FileError?
 }

@@ -14,6 +14,9 @@ struct WatchIntake: Sendable {
     /// Longest time the coordinator handles watch events without a break.
     static let slice = Duration.milliseconds(20)
 
+    /// Files changed within as many nanoseconds were written just now.
+    private static let fresh: Int64 = 60_000_000_000
+
     /// A renamed directory whose files come next, and how far they have come.
     private var directory: (old: RelativePath, new: RelativePath, next: DropPosition)?
     /// Renamed files, and a page of those of a renamed directory, that await their new names. The last one comes next.
@@ -65,7 +68,18 @@ struct WatchIntake: Sendable {
     private func ready(_ path: RelativePath, _ status: FileStatus, _ facts: some WatchFacts) -> [AgentStep] {
         let event = PathEvent.ready(path, FileIdentity(status), objection: facts.objection(toSize: status.size))
         // A user's wish may follow the file to this path, and a post may hold the file.
-        return (facts.mayFollow ? [.posts(.expected(path))] : []) + [.path(event)]
+        return (facts.mayFollow ? [.posts(.expected(path))] : []) + [.path(event)] + doubts(path, status, facts)
+    }
+
+    /// Warns of a file whose copy may have ended early, because it was written just now to a disk that is full.
+    private func doubts(_ path: RelativePath, _ status: FileStatus, _ facts: some WatchFacts) -> [AgentStep] {
+        let age = wallTimeNanoseconds() - status.changed
+        guard age < Self.fresh, facts.isDiskFull else { return [] }
+        return [
+            .log(
+                .warning, "the file system of the outbox is full, so this file may be incomplete",
+                ["path": "\(path)", "size": "\(status.size)", "remedy": "make room, and copy the file again"])
+        ]
     }
 
     private func unreadable(_ path: RelativePath, _ error: Errno, _ look: FileLook) -> AgentStep {

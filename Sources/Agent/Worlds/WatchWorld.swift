@@ -18,6 +18,7 @@ struct WatchWorld: WatchFacts {
     var hasScanned: Bool { book.hasScanned }
     var outboxIsLost: Bool { book.outboxIsLost }
     var outbox: String { paths.files.root }
+    var isDiskFull: Bool { paths.files.isDiskFull }
 
     func isDescription(_ path: RelativePath) -> Bool { posts.directory(describedBy: path) != nil }
 

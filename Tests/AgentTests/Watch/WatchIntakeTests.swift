@@ -18,6 +18,7 @@ struct WatchIntakeTests {
         var hasScanned = true
         var outboxIsLost = false
         var isDirectory = false
+        var isDiskFull = false
         var known: [RelativePath] = []
 
         var descriptions: [RelativePath] { known.filter(isDescription) }
@@ -114,6 +115,13 @@ struct WatchIntakeTests {
         for (event, all) in table {
             #expect(steps(event, facts) == all.filter { hasPosts || $0.hasPrefix("path") })
         }
+    }
+
+    @Test("names a file that was written while the disk of the outbox was full")
+    func fullDisk() throws {
+        let event = WatchEvent.ready(try path("a"), try status([1]))
+        #expect(steps(event, Facts(isDiskFull: true)) == ["path ready a -", "log warning a"])
+        #expect(steps(event, Facts()) == ["path ready a -"])
     }
 
     @Test("passes events of a source.toml to posts alone")

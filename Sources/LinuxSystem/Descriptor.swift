@@ -25,6 +25,17 @@ public struct Descriptor: ~Copyable, Sendable {
     }
 }
 
+/// Opens `/dev/null` as standard input, output and error where they are closed. Otherwise the next files to be opened would
+/// take their numbers and receive log lines.
+///
+/// Must be called before anything else opens a file.
+public func openMissingStandardDescriptors() {
+    // man 2 open: the lowest free number.
+    var number: Int32
+    repeat { number = Glibc.open("/dev/null", O_RDWR) } while (0...2).contains(number)
+    if number > 2 { _ = Glibc.close(number) }
+}
+
 /// A file descriptor shared by several owners: closed when the last owner releases it.
 public final class SharedDescriptor: Sendable {
     private let descriptor: Descriptor

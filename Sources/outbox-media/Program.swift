@@ -33,6 +33,7 @@ struct Program {
         """
 
     static func main() {
+        openMissingStandardDescriptors()
         switch Array(CommandLine.arguments.dropFirst()) {
         case []: work()
         case ["--help"], ["-h"]: print(help)

@@ -154,6 +154,7 @@ struct ReceiverCommand: AsyncParsableCommand {
 @main
 enum Program {
     static func main() async {
+        openMissingStandardDescriptors()
         do {
             var command = try ReceiverCommand.parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -164,6 +165,15 @@ enum Program {
         } catch {
             exit(report(error))
         }
+    }
+
+    /// Opens `/dev/null` as standard input, output and error where they are closed. Otherwise the journal could take their
+    /// numbers and receive log lines.
+    private static func openMissingStandardDescriptors() {
+        // man 2 open: the lowest free number.
+        var number: Int32
+        repeat { number = open("/dev/null", O_RDWR) } while (0...2).contains(number)
+        if number > 2 { close(number) }
     }
 
     private static func report(_ error: any Error) -> Int32 {

@@ -56,6 +56,7 @@ enum Program {
     // Must stay on the main thread: a thread of the pool may exceed the process's limit.
     @MainActor
     static func main() async {
+        openMissingStandardDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == RunCommand.configuration.commandName {
             Memory.useOneHeap()

@@ -49,6 +49,10 @@ struct TargetFinder {
             case .directory:
                 return link.place.isSource(candidate.path) ? .unseenSource(candidate.path) : .below(candidate.path)
             case .file:
+                // The description of a post stands for the post: no upload has its name.
+                if let directory = PostPlaces.directory(of: candidate.path) {
+                    return try await source(at: [directory]).map(Found.source) ?? .unseenSource(directory)
+                }
                 guard !link.configuration.neverTakes(candidate.path) else { throw link.neverTaken(word) }
                 return .unseen(candidate.path)
             case .missing: continue

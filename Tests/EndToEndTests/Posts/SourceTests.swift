@@ -51,6 +51,17 @@ struct SourceTests {
         #expect(Sidecar.date(done.finished_at) != nil)
     }
 
+    @Test("is what wait waits for if its source.toml is named")
+    func waitForDescription() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        try await agent.start()
+        try agent.writeSource("sea", "", ["a.jpg": .jpeg(2000)])
+        let output = try await agent.command("wait", "sea/source.toml", "--timeout", "120s")
+        #expect(output.code == 0, "\(output)")
+        #expect(try await agent.reached(source: "sea", .done).revision == 1)
+    }
+
     @Test("has every key in its sidecar, during the upload and at its end")
     func members() async throws {
         let server = try FaultServer()

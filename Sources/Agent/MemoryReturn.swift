@@ -41,7 +41,6 @@ final class MemoryReturn: Sendable {
                 return state.hasWorked
             }
             unmapLedger()
-            Memory.unmapCode()
             Memory.trimHeap()
             if works { continue }
             works = state.withLock { state in

@@ -74,13 +74,6 @@ static inline void outbox_visit_code(int descriptor, void (*visit)(int, uintptr_
     dl_iterate_phdr(outbox_visit_pages_of, &code);
 }
 
-__attribute__((unused)) static void outbox_unmap_pages(int unused, uintptr_t begin, size_t length) {
-    madvise((void *)begin, length, MADV_DONTNEED);
-}
-
-/// man 2 madvise: unmaps program and libraries. The next access maps a page again, from the page cache.
-static inline void outbox_unmap_code(void) { outbox_visit_code(-1, outbox_unmap_pages); }
-
 /// man 2 userfaultfd: opens a descriptor that can take over page faults, in the one mode that reports none: asynchronous write
 /// protection (Linux 6.7). Returns -1 if the kernel has no such mode, or if a filter forbids the call.
 static inline int outbox_open_faults(void) {

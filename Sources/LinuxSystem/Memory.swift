@@ -15,7 +15,6 @@ public enum Memory {
     public static func mapCodeByPage() {
         guard let faults else { return }
         outbox_map_code_by_page(faults.rawValue)
-        unmapCode()
     }
 
     /// Has the kernel map a mapped file page by page, as ``mapCodeByPage()`` does.
@@ -58,7 +57,4 @@ public enum Memory {
 
     /// /proc/self/statm, open as long as the process lives: each read gives the figures of its moment.
     private static let statm = try? FileDescriptor.open("/proc/self/statm", .readOnly, options: .closeOnExec)
-
-    /// Unmaps the pages of program and libraries. The kernel maps a page again when its code runs.
-    public static func unmapCode() { outbox_unmap_code() }
 }

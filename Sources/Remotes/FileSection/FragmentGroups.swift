@@ -1,3 +1,4 @@
+import LinuxSystem
 import Synchronization
 import UploadCore
 
@@ -165,7 +166,7 @@ final class FragmentGroups: Sendable {
         if state.isTimed { return }
         state.isTimed = true
         Task(executorPreference: executor) {
-            try? await Task.sleep(for: self.longestWait)
+            try? await Timers.sleep(for: self.longestWait)
             self.state.withLock { $0.isTimed = false }
             self.begin(request, isOverdue: true)
         }
@@ -228,7 +229,7 @@ final class FragmentGroups: Sendable {
         let rest = state.withLock { $0.requests.removeValue(forKey: number)?.waiters ?? [:] }
         for waiter in rest.values { waiter.resume(returning: outcome) }
         // The upload machine hears of trouble with the server first.
-        if case .failure(let failure) = outcome, !Self.concernsOne(failure) { try? await Task.sleep(for: Self.pause) }
+        if case .failure(let failure) = outcome, !Self.concernsOne(failure) { try? await Timers.sleep(for: Self.pause) }
         begin(request)
     }
 

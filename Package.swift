@@ -186,8 +186,8 @@ let package = Package(
         // The only importer of libvips: a process of its own, which may die over a picture.
         program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", "Versions", systemPackage]),
 
-        // The other end. It shares no code with the agent but the version and the turns of requests, so that one bug cannot
-        // hide another.
+        // The other end. It shares no code with the agent but the version, MD5 (CCrypto) and the turns of requests, so that
+        // one bug cannot hide another.
         room(
             "OutboxReceiver",
             [

@@ -35,9 +35,6 @@ package struct Confinement: Sendable {
         "/usr", "/bin", "/lib", "/lib32", "/lib64", "/nix/store", "/etc/ld.so.cache", "/etc/ld.so.preload",
     ]
 
-    /// The kernel's Landlock version; 0 without Landlock.
-    static var landlockVersion: Int { Int(outbox_landlock_version()) }
-
     /// Creates the Landlock rules; nil if the kernel has no Landlock.
     ///
     /// - Throws: ``StartFailure`` if the kernel has Landlock but the rules can't be created.

@@ -133,7 +133,7 @@ import Testing
                 path: path, limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10),
                 synchronizes: false, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
             for _ in 0..<30 {
-                try store.appendToJournal((0..<1000).map { _ in .forgotten(.random()) })
+                try store.withBooks { try $0.journal.append((0..<1000).map { _ in .forgotten(.random()) }) }
                 store.keepHouse()
             }
             #expect(store.withBooks { $0.journal.lines } <= 11_000)

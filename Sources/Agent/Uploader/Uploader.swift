@@ -33,7 +33,7 @@ actor Uploader {
     /// The results of work that wait for their turn.
     private let arrived = Mutex<[StepRunner.News]>([])
     private(set) var commits = CommitOrder()
-    private var alarm = Alarm()
+    private(set) var alarm = Alarm()
     /// Set from any thread, so that no queue delays the end.
     private let isEnding = Atomic(false)
     /// Whether the agent has ended as far as files are concerned.
@@ -264,9 +264,6 @@ actor Uploader {
         if let deadline = runner.reportDeadline, deadline <= now.monotonic { perform([.reportDelayed]) }
         handle(.tick)
     }
-
-    /// Whether the alarm is set.
-    var isAlarmSet: Bool { alarm.isSet }
 
     /// Stops the alarm before the agent ends.
     func cancelAlarm() { alarm.cancel() }

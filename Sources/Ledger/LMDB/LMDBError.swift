@@ -36,7 +36,6 @@ enum MDBCode {
     static let transactionFull: Int32 = MDB_TXN_FULL
     static let panic: Int32 = MDB_PANIC
     static let badValueSize: Int32 = MDB_BAD_VALSIZE
-    static let corrupted: Int32 = MDB_CORRUPTED
     /// LMDB's codes for inconsistent pages, at opening or later.
     static let damage: Set<Int32> = [
         MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_CURSOR_FULL, MDB_INVALID, MDB_PAGE_FULL,

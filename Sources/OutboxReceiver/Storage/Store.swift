@@ -160,14 +160,6 @@ final class Store: Sendable {
         }
     }
 
-    /// Appends all entries, or throws.
-    func appendToJournal(_ entries: [JournalEntry]) throws(Errno) {
-        let outcome: Result<Void, Errno> = withBooks { books in
-            do throws(Errno) { return .success(try books.journal.append(entries)) } catch { return .failure(error) }
-        }
-        try outcome.get()
-    }
-
     // MARK: Deleting
 
     /// Forgets these ids of `user`. Unfinished uploads lose all their blocks. Finished uploads lose only the id;

@@ -55,7 +55,6 @@ enum S3Header {
     static let encryption = name("x-amz-server-side-encryption")
     static let encryptionKey = name("x-amz-server-side-encryption-aws-kms-key-id")
     static let customerEncryption = name("x-amz-server-side-encryption-customer-algorithm")
-    static let requestID = name("x-amz-request-id")
 
     private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text) ?? .accept }
 }

@@ -33,9 +33,9 @@ struct RacyFilesTests {
         let bench = try await Bench(clock: .ahead(by: .zero))
         try await bench.drop("a", content(1))
         try await bench.ends("a", .done)
-        try await Poll.until("the alarm") { await bench.uploader.isAlarmSet }
+        try await Poll.until("the alarm") { await bench.uploader.alarm.isSet }
         await bench.uploader.stop(patience: .seconds(150))
-        #expect(await !bench.uploader.isAlarmSet)
+        #expect(await !bench.uploader.alarm.isSet)
     }
 
     @Test("are uploaded again if overwritten without a trace")

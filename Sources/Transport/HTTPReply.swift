@@ -6,7 +6,7 @@ public struct HTTPReply: Equatable, Sendable {
     public var status: Int
     /// Header fields.
     public var headers: HTTPFields
-    /// The body as received, never decompressed.
+    /// The body, decompressed unless the request asked for a range.
     public var body: [UInt8]
 
     /// Creates a reply.

@@ -116,6 +116,10 @@ struct TransferSetup {
         }
         set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
 
+        // Some servers compress whatever the client says (RFC 9110, section 12.5.3). libcurl decodes all that it knows once
+        // this option is set, and counts the limit of the reply in decoded bytes. A part of a compressed body can't be
+        // decoded.
+        if !request.headers.contains(.range) { set(CURLOPT_ACCEPT_ENCODING, "identity") }
         // libcurl sends "Name;" as a field without value, and omits the field for "Name:". Waiting for "100 Continue"
         // would cost a second with every server that does not support it.
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0)" }

@@ -52,7 +52,21 @@ struct CurlFetcherTests {
         #expect(bytes == png())
         let request = try #require(server.requests.first)
         #expect(request.target == "/a.png?v=1")
-        #expect(Set(request.headers.map { $0.name.lowercased() }) == ["host", "user-agent", "accept"])
+        #expect(
+            Set(request.headers.map { $0.name.lowercased() }) == ["host", "user-agent", "accept", "accept-encoding"])
+    }
+
+    @Test func `a picture that the server compresses unasked is decoded`() async throws {
+        // A deflate stream of one stored block (RFC 1951, section 3.2.4).
+        let size = png().count
+        let length = [UInt8(size & 0xFF), UInt8(size >> 8)]
+        let body = [1] + length + length.map { ~$0 } + png()
+        let server = try ScriptedServer { _ in
+            .response(status: 200, headers: [("Content-Encoding", "deflate")], body: body)
+        }
+        defer { server.stop() }
+        let (answer, bytes) = try await fetch("http://127.0.0.1:\(server.port)/a.png").get()
+        #expect(bytes == png() && answer.content == .body(length: UInt64(size)))
     }
 
     @Test func `validators are sent, and 304 means unchanged`() async throws {

@@ -183,12 +183,26 @@ extension ConfigurationReading {
 
 /// Suggests a replacement for an unknown key or table.
 private enum Suggestion {
+    /// What other programs call the keys of `[remote]`.
+    private static let otherNames = [
+        "access_key": "access_key_file", "access_key_id": "access_key_file", "aws_access_key_id": "access_key_file",
+        "secret_key": "secret_key_file", "secret_access_key": "secret_key_file",
+        "aws_secret_access_key": "secret_key_file", "secret": "secret_key_file", "endpoint": "url",
+        "endpoint_url": "url", "server": "url", "host": "url", "address": "url", "type": "protocol",
+        "provider": "protocol",
+        "token": "token_file", "api_key": "token_file", "bucket_name": "bucket", "region_name": "region",
+        "force_path_style": "path_style", "use_path_style": "path_style", "addressing_style": "path_style",
+        "chunk_size": "part_size", "path": "prefix", "folder": "prefix", "ca_cert": "ca_file", "cacert": "ca_file",
+        "aws_profile": "profile", "shared_credentials_file": "credentials_file", "encryption": "server_side_encryption",
+    ]
+
     static func forUnknown(_ name: String, in table: String, isTable: Bool) -> String {
         let what = isTable ? "unknown table" : "unknown key"
         let siblings = ConfigurationKey.all.filter { $0.table == table }.map(\.name)
         let candidates =
             table.isEmpty ? (isTable ? ConfigurationKey.tables : siblings + ConfigurationKey.tables) : siblings
-        if let nearest = Spelling.nearest(to: name, among: candidates) {
+        let synonym = table == "remote" && !isTable ? otherNames[name.lowercased()] : nil
+        if let nearest = synonym ?? Spelling.nearest(to: name, among: candidates) {
             return "\(what); did you mean \"\(nearest)\"?"
         }
         if let stray = ConfigurationKey.all.first(where: { $0.name == name && $0.table != table }) {

@@ -8,6 +8,9 @@ import Testing
         ("[upload]\nfiles_in_flihgt = 2", "2: upload.files_in_flihgt: unknown key; did you mean \"files_in_flight\"?"),
         ("[uplaod]\nfiles_in_flight = 2", "1: uplaod: unknown table; did you mean \"upload\"?"),
         ("\n\nuplod.files_in_flight = 2", "3: uplod: unknown table; did you mean \"upload\"?"),
+        ("[remote]\naccess_key = \"a\"", "2: remote.access_key: unknown key; did you mean \"access_key_file\"?"),
+        ("[remote]\nsecret_key = \"a\"", "2: remote.secret_key: unknown key; did you mean \"secret_key_file\"?"),
+        ("[remote]\nendpoint = \"a\"", "2: remote.endpoint: unknown key; did you mean \"url\"?"),
         ("outbx = \"a\"", "1: outbx: unknown key; did you mean \"outbox\"?"),
         ("files_in_flight = 2", "1: files_in_flight: unknown key; \"files_in_flight\" belongs under [upload]"),
         (

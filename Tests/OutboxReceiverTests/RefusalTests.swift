@@ -74,7 +74,10 @@ import Testing
         try await TestServer.run { server in
             let (id, _) = try server.preLoad(Self.content)
             let block = Self.block(id, size: size, total: total, number: number)
-            #expect(try server.sendBody(TestServer.multipart(Self.content), block: block).status == 400)
+            // Of another content than the one announced under the id: the client announces its file anew.
+            let isOther = size != 1000 || total != 1
+            let status = try server.sendBody(TestServer.multipart(Self.content), block: block).status
+            #expect(status == (isOther ? 404 : 400))
         }
     }
 

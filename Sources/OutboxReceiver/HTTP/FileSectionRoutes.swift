@@ -104,9 +104,10 @@ struct FileSectionRoutes {
             case .finished(let size): size
             }
         let total = (size + UploadPlan.blockSize - 1) / UploadPlan.blockSize
-        guard block.totalSize == size, block.blockTotal == total, (1...total).contains(block.blockNo) else {
-            throw Refusal.badRequest(
-                "totalSize, blockTotal or blockNo does not match the file announced in preLoad.do.")
+        // Another content: the client must announce its file anew.
+        guard block.totalSize == size, block.blockTotal == total else { throw Refusal.unknownID }
+        guard (1...total).contains(block.blockNo) else {
+            throw Refusal.badRequest("blockNo does not match the file announced in preLoad.do.")
         }
         let offset = (block.blockNo - 1) * UploadPlan.blockSize
         return IncomingBlock(

@@ -11,8 +11,8 @@ extension RemoteFailure {
         let message =
             "\(endpoint): \(what); is this a captive portal? Log in to the network, or correct remote.url"
         return .temporary(
-            FileError(code: "captive_portal", message: message, retryable: true), retryAfter: retryAfter, outlook: .away
-        )
+            FileError(code: "captive_portal", message: message, retryable: true), retryAfter: retryAfter,
+            outlook: .gateway)
     }
 
     /// A web page in place of the server's answer.
@@ -31,20 +31,46 @@ extension RemoteFailure {
             FileError(code: "wrong_url", message: message, retryable: true), retryAfter: retryAfter, outlook: .lasting)
     }
 
-    /// A refusal from a proxy or another web server in place of the upload server, so that the refusal says nothing
-    /// about the file.
+    /// A refusal from a proxy or another web server in place of the upload server. It concerns all files, or only this
+    /// request, whose size or content a proxy does not let through.
     ///
-    /// - Parameter expected: the server that should have answered.
+    /// - Parameters:
+    ///   - expected: the server that should have answered.
+    ///   - length: the number of bytes that the request carried.
     static func foreign(
-        _ endpoint: String, _ reply: HTTPReply, expected: String = "the upload server", hidingToken: (String) -> String
+        _ endpoint: String, _ reply: HTTPReply, expected: String = "the upload server", length: UInt64,
+        hidingToken: (String) -> String
     ) -> RemoteFailure {
-        let line = WebPage.firstLine(of: reply).map { " \"\(hidingToken($0).prefix(200))\"" } ?? ""
-        let message =
-            "\(endpoint): another server answered \(reply.status)\(line), not \(expected); "
-            + "correct scheme, host, port and path in remote.url, or check the proxy"
-        return .temporary(
-            FileError(code: "bad_reply", message: message, retryable: true),
-            retryAfter: RetryAfter.duration(in: reply.headers), outlook: .lasting)
+        let line = WebPage.firstLine(of: reply).map { hidingToken($0).prefix(200) }
+        let answer = "\(reply.status)" + (line.map { " \"\($0)\"" } ?? "")
+        func failure(_ code: String, _ message: String) -> RemoteFailure {
+            .temporary(
+                FileError(code: code, message: "\(endpoint): \(message)", retryable: true),
+                retryAfter: RetryAfter.duration(in: reply.headers), outlook: .lasting)
+        }
+        if reply.status == 413 || line?.lowercased().contains("too large") == true {
+            return failure(
+                "too_large_for_proxy",
+                "a proxy refuses a request with \(length) bytes (\(answer)); raise its limit: client_max_body_size in nginx, "
+                    + "LimitRequestBody in Apache")
+        }
+        let filter =
+            [400, 403, 406].contains(reply.status)
+            ? ", or if other files go through, allow this one in the proxy's filter (such as ModSecurity)" : ""
+        return failure(
+            "bad_reply",
+            "another server answered \(answer), not \(expected); correct scheme, host, port and path in remote.url, "
+                + "or check the proxy\(filter)")
+    }
+
+    /// The header field that describes fragments does not arrive: a proxy drops names with an underscore.
+    static func headerDropped(_ message: String) -> RemoteFailure {
+        .temporary(
+            FileError(
+                code: "header_dropped",
+                message: message
+                    + "; a proxy drops the header field file_block: in nginx set `underscores_in_headers on;`",
+                retryable: true), outlook: .lasting)
     }
 
     /// A redirect, which is never followed: the token would go to any host named in the reply.
@@ -55,7 +81,7 @@ extension RemoteFailure {
         let message =
             "\(endpoint): the server redirects\(place) (\(reply.status)), and the agent never follows redirects; "
             + "log in to the network if this is its captive portal, otherwise correct remote.url"
-        return .temporary(FileError(code: "redirected", message: message, retryable: true), outlook: .away)
+        return .temporary(FileError(code: "redirected", message: message, retryable: true), outlook: .gateway)
     }
 
     /// Classifies the error of a request without a reply, for every protocol over HTTP.
@@ -92,6 +118,13 @@ extension RemoteFailure {
 
 /// Detects and reads web pages sent in place of a protocol's answer.
 enum WebPage {
+    /// Whether a refusal of the credentials (401, 403) is a web page of a proxy, such as a filter that dislikes this
+    /// request. A web server that wants a login says which (RFC 9110, section 11.6.1).
+    static func refusesRequest(_ reply: HTTPReply) -> Bool {
+        guard isBody(of: reply) else { return false }
+        return reply.status == 403 || reply.status == 401 && !reply.headers.contains(.wwwAuthenticate)
+    }
+
     /// Whether a reply's body is empty or only white space.
     static func isBlank(_ reply: HTTPReply) -> Bool { reply.body.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) } }
 

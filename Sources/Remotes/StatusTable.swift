@@ -73,9 +73,9 @@ extension StatusTable.Meaning {
         }
         switch self {
         case .signedOut: return .signedOut(error("signed_out"))
-        case .busy: return temporary("server_busy")
+        case .busy: return temporary("server_busy", .busy)
         case .full: return temporary("server_full", .lasting)
-        case .away: return temporary("server_error", .away)
+        case .away: return temporary("server_error", .gateway)
         case .trouble: return temporary("server_error")
         case .odd: return temporary("bad_reply")
         case .refused: return .permanent(error("refused", retryable: false))

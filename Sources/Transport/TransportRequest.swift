@@ -13,6 +13,16 @@ public struct TransportRequest: Sendable {
         case stream(any BodySource)
         /// `multipart/form-data` (RFC 7578); the transport adds the `Content-Type` with its boundary.
         case multipart([MultipartPart])
+
+        /// The number of bytes of content, without the framing of a multipart body.
+        public var contentLength: UInt64 {
+            switch self {
+            case .none: 0
+            case .bytes(let bytes): UInt64(bytes.count)
+            case .stream(let source): source.length
+            case .multipart(let parts): parts.reduce(0) { $0 + $1.source.length }
+            }
+        }
     }
 
     /// Time limits of a request.

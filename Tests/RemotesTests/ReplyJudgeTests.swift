@@ -23,6 +23,8 @@ enum Judgement: Equatable, Sendable {
     ///
     /// - Parameter isForeign: whether the body is neither empty nor the protocol's JSON.
     static func expected(_ status: Int, knownIDs: Bool, isForeign: Bool = false) -> Judgement {
+        // Without the protocol's JSON, a proxy refuses the size of the request.
+        if status == 413, isForeign { return .slow }
         let judgement = expectedByStatus(status, knownIDs: knownIDs)
         return isForeign && judgement == .permanent ? .slow : judgement
     }
@@ -68,8 +70,51 @@ struct ReplyJudgeTests {
 
     @Test("depends on the status", arguments: 300...599)
     func status(status: Int) {
-        #expect(judge(reply(status), .knownIDs) == .expected(status, knownIDs: true))
-        #expect(judge(reply(status), .noID) == .expected(status, knownIDs: false))
+        #expect(judge(reply(status), .knownIDs) == .expected(status, knownIDs: true, isForeign: status == 413))
+        #expect(judge(reply(status), .noID) == .expected(status, knownIDs: false, isForeign: status == 413))
+    }
+
+    @Test(
+        "takes the page of a proxy for a refusal of the request, not of the credentials or the ids",
+        arguments: [401, 403, 404, 405, 406, 410, 413, 400])
+    func page(status: Int) {
+        let page = "<html><head><title>Request Rejected</title></head></html>"
+        #expect(judge(reply(status, page, headers: [.contentType: "text/html"])) == .slow)
+        #expect(judge(reply(status, page)) == .slow)
+    }
+
+    @Test("takes a page that asks for a login for a refusal of the credentials")
+    func loginPage() {
+        #expect(judge(reply(401, "<html>", headers: [.wwwAuthenticate: "Basic"])) == .signedOut)
+    }
+
+    @Test(
+        "names the proxy's setting and the size of the request that a proxy does not take", arguments: ["", "<html>"])
+    func tooLarge(body: String) {
+        let error = error(reply(413, body))
+        #expect(error?.code == "too_large_for_proxy")
+        #expect(error?.message.contains("client_max_body_size") == true)
+        #expect(error?.message.contains("LimitRequestBody") == true)
+    }
+
+    @Test("waits if a proxy drops the header field file_block, until a fragment has arrived")
+    func headerDropped() {
+        let usual = UsualReply()
+        func judge(_ reply: HTTPReply) -> Judgement {
+            do throws(RemoteFailure) {
+                try ReplyJudge(endpoint: "upload.do", subject: .knownIDs, usual: usual).accept(reply)
+                return .success
+            } catch {
+                if case .temporary(let error, _, _) = error {
+                    #expect(error.message.contains("underscores_in_headers on"))
+                }
+                return Judgement(error)
+            }
+        }
+        let refusal = reply(400, #"{"code":400,"message":"The header field file_block is missing."}"#)
+        #expect(judge(refusal) == .slow)
+        #expect(judge(reply(200, #"{"code":200}"#)) == .success)
+        #expect(judge(refusal) == .permanent)
     }
 
     @Test("reports a wrong URL if the endpoint is unknown", arguments: [404, 405, 410])
@@ -290,10 +335,11 @@ struct ReplyJudgeTests {
             }
             return nil
         }
-        for status in [302, 502, 503, 504, 511] { #expect(outlook(reply(status)) == .away, "\(status)") }
-        for status in [408, 429, 500, 599] { #expect(outlook(reply(status)) == .trouble, "\(status)") }
+        for status in [302, 502, 503, 504, 511] { #expect(outlook(reply(status)) == .gateway, "\(status)") }
+        for status in [408, 429] { #expect(outlook(reply(status)) == .busy, "\(status)") }
+        for status in [500, 599] { #expect(outlook(reply(status)) == .trouble, "\(status)") }
         #expect(outlook(reply(507)) == .lasting)
-        #expect(outlook(reply(200, "<html>")) == .away)
+        #expect(outlook(reply(200, "<html>")) == .gateway)
         #expect(outlook(reply(200, "oops")) == .trouble)
     }
 

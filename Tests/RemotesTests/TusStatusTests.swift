@@ -65,7 +65,7 @@ struct TusStatusTests: TusSteps {
         #expect(await [resume(), resume()] == [.busyUpload, .busyUpload])
     }
 
-    @Test("a 403 without the header field of tus means bad credentials at the creation, or with a page")
+    @Test("a 403 without the header field of tus means bad credentials at the creation, and a proxy with a page")
     func forbiddenToAll() async throws {
         let server = FakeTusServer()
         let content = try content()
@@ -77,7 +77,7 @@ struct TusStatusTests: TusSteps {
         server.plan("HEAD", 403, ["Content-Type": "text/html"])
         #expect(
             kind(await failure({ () throws(RemoteFailure) in _ = try await server.remote.resume(upload) }))
-                == .signedOut)
+                == .lasting)
     }
 
     @Test(

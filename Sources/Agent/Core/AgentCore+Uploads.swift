@@ -92,6 +92,8 @@ extension AgentCore {
             case .allChanged: decision.performOnceDurable(.reportAllUploads)
             case .serverTrouble(let error):
                 for step in SessionSteps.serverTrouble(error) { decision.performOnceDurable(step) }
+            case .refusal(let error):
+                for step in SessionSteps.refusal(error) { decision.performOnceDurable(step) }
             }
         }
         if !changed.isEmpty { decision.performOnceDurable(.reportUploads(changed)) }

@@ -72,7 +72,7 @@ final class RequestRunner {
                 figures.end(id)
             }
         case .write, .ended, .takeAgain, .commitEnded, .commitChanged, .broughtIn, .leftToLedger, .changed, .allChanged,
-            .serverTrouble:
+            .serverTrouble, .refusal:
             break
         }
         return []

@@ -48,6 +48,14 @@ enum SessionSteps {
         return news + [.log(.warning, message, metadata), .watchForToken]
     }
 
+    /// The server refuses a file while it takes others, or refuses none any more (`nil`).
+    static func refusal(_ error: FileError?) -> [AgentStep] {
+        let news = [AgentStep.problem(.refused, error?.message)]
+        guard let error else { return news }
+        let message = "a file is refused, and the others go on"
+        return news + [.log(.warning, message, ["code": error.code, "reason": error.message])]
+    }
+
     /// The server refused the token of a profile picture.
     static func portraitRefused(_ error: FileError) -> [AgentStep] {
         let message = "the server refused the session, so the waiting profile picture is discarded"

@@ -22,6 +22,7 @@ struct AgentStatus: Sendable {
         case ledgerLost = "ledger_lost"
         case outbox
         case products
+        case refused
         case secondAgent = "second_agent"
         case server
         case session

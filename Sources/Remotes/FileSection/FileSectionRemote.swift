@@ -74,7 +74,7 @@ public final class FileSectionRemote: Remote {
 
     /// Sends several fragments in one request.
     func send(together fragments: [OutgoingFragment]) async -> FragmentGroups.Outcome {
-        var judge = ReplyJudge(endpoint: "upload.do", subject: .knownIDs, usual: usualReceipt)
+        var judge = ReplyJudge(endpoint: ReplyJudge.fragments, subject: .knownIDs, usual: usualReceipt)
         var request = TransportRequest(
             method: .post, url: base + "/fileSection/upload.do", body: .multipart(fragments.map(part)))
         request.onProgress = Self.progress(of: fragments)
@@ -166,6 +166,7 @@ public final class FileSectionRemote: Remote {
         _ request: TransportRequest, _ judge: inout ReplyJudge, fileBlock: String? = nil
     ) async throws(RemoteFailure) -> HTTPReply {
         var request = request
+        judge.length = request.body.contentLength
         judge.mask = try await authorizer.authorize(&request, payload: nil)
         do {
             if let fileBlock { try request.headers.add("file_block", fileBlock) }

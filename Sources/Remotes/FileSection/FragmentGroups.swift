@@ -207,8 +207,8 @@ final class FragmentGroups: Sendable {
         return isFull || underWay == 0 ? count : 0
     }
 
-    /// Sends fragments together. If the server refuses them, or the bytes of one are unavailable, sends each alone, so
-    /// that only those fail that are to blame.
+    /// Sends fragments together. If the server or a proxy refuses them, or the bytes of one are unavailable, sends each
+    /// alone, so that only those fail that are to blame.
     private func send(
         _ members: [Member], _ request: @escaping @Sendable ([OutgoingFragment]) async -> Outcome
     ) async {
@@ -218,12 +218,25 @@ final class FragmentGroups: Sendable {
         if members.count > 1, case .failure(let failure) = outcome, mayConcernOne(failure, of: fragments, in: number) {
             // The server may refuse each group.
             if case .permanent = failure, !Self.isLarge(fragments) { state.withLock { $0.mostMembers = 1 } }
+            var isSecond = false
+            var failed = 0
             for member in members where isWanted(member, in: number) {
                 member.fragment.body.rewind()
                 outcome = await measure([member.fragment], request)
                 takeWaiter(of: member, in: number)?.resume(returning: outcome)
-                // The server or the link is to blame: the others must wait, too.
-                if case .failure(let failure) = outcome, !Self.concernsOne(failure) { break }
+                guard case .failure(let failure) = outcome, !Self.concernsOne(failure) else {
+                    isSecond = false
+                    if case .failure = outcome { failed += 1 }
+                    continue
+                }
+                failed += 1
+                // The server or the link is to blame, unless it refuses only this one: the others must wait, too.
+                if isSecond || !failure.mayBeAboutContent { break }
+                isSecond = true
+            }
+            // A proxy may take no groups of this size.
+            if failed == 0, failure.mayBeAboutContent, !Self.isLarge(fragments) {
+                state.withLock { $0.mostMembers = 1 }
             }
         }
         let rest = state.withLock { $0.requests.removeValue(forKey: number)?.waiters ?? [:] }
@@ -293,9 +306,8 @@ final class FragmentGroups: Sendable {
         _ failure: RemoteFailure, of fragments: [OutgoingFragment], in request: UInt64
     ) -> Bool {
         if Self.concernsOne(failure) { return true }
-        guard case .temporary(let error, _, _) = failure else { return false }
-        // A proxy that does not take as many bytes answers with a page of its own.
-        if error.code == "bad_reply", Self.isLarge(fragments) { return true }
+        if failure.mayBeAboutContent { return true }
+        guard case .temporary = failure else { return false }
         return state.withLock { $0.requests[request]?.waiters.count ?? 0 } < fragments.count
     }
 

@@ -35,6 +35,8 @@ struct ReplyJudge {
     let subject: Subject
     /// Hides the request's token in every text of the reply.
     var mask: TokenMask
+    /// The number of bytes that the request carried.
+    var length: UInt64 = 0
     /// Knows bodies that report success without decoding them again.
     private let usual: UsualReply?
 
@@ -141,22 +143,33 @@ struct ReplyJudge {
         if status == 403, namesOneFile(reply) {
             return .permanent(FileError(code: "forbidden", message: message, retryable: false))
         }
+        if WebPage.refusesRequest(reply) { return foreign(reply) }
         let wrongURL = RemoteFailure.wrongURL(message, retryAfter: retryAfter)
         let meaning = Self.statuses[status]
         switch meaning {
+        // A server of the protocol answers in JSON, so this page says nothing about the ids.
+        case .unknown where subject == .knownIDs && envelope == nil && WebPage.isBody(of: reply): return foreign(reply)
         case .unknown where subject == .knownIDs: return .forgotten
         case .unknown: return wrongURL
         case .wrongMethod where subject == .noID: return wrongURL
         case .redirect: return .redirected(endpoint, reply, hidingToken: hidingToken)
         case .loginRequired: return .loginRequired(endpoint, retryAfter)
         case .wrongMethod, .refused:
-            if envelope == nil, !WebPage.isBlank(reply) {
-                return .foreign(endpoint, reply, hidingToken: hidingToken)
+            if envelope == nil, status == 413 || !WebPage.isBlank(reply) { return foreign(reply) }
+            if endpoint == Self.fragments, usual?.isKnown == false, said.contains("file_block") {
+                return .headerDropped(message)
             }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
         default: return meaning.failure(message, retryAfter: retryAfter) ?? badReply("unexpected status \(status)")
         }
     }
+
+    private func foreign(_ reply: HTTPReply) -> RemoteFailure {
+        .foreign(endpoint, reply, length: length, hidingToken: hidingToken)
+    }
+
+    /// The endpoint that takes fragments.
+    static let fragments = "upload.do"
 
     /// Whether a 403 concerns one file instead of the account: its data names exactly one id.
     private func namesOneFile(_ reply: HTTPReply) -> Bool {
@@ -170,11 +183,17 @@ final class UsualReply: Sendable {
     /// Maximum size of a body in bytes; a longer one is hardly the same again.
     private static let longest = 1024
 
-    private let body = Mutex<[UInt8]?>(nil)
+    private let last = Mutex<(body: [UInt8]?, isKnown: Bool)>((nil, false))
 
-    func matches(_ body: [UInt8]) -> Bool { self.body.withLock { $0 == body } }
+    /// Whether a reply reported success before.
+    var isKnown: Bool { last.withLock { $0.isKnown } }
+
+    func matches(_ body: [UInt8]) -> Bool { last.withLock { $0.body == body } }
 
     func record(_ body: [UInt8]) {
-        if body.count <= Self.longest { self.body.withLock { $0 = body } }
+        last.withLock { last in
+            last.isKnown = true
+            if body.count <= Self.longest { last.body = body }
+        }
     }
 }

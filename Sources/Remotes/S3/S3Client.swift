@@ -93,7 +93,7 @@ final class S3Client: Sendable {
         let mask = try await authorizer.authorize(&request, payload: call.payload)
         let judge = S3Judge(
             operation: call.operation, mask: mask, clock: clock, region: options.region,
-            hasStorageSettings: options.hasStorageSettings)
+            length: request.body.contentLength, hasStorageSettings: options.hasStorageSettings)
         do {
             let reply = try await transport.send(request)
             let root = reply.body.isEmpty ? nil : XMLElement(reply.body)

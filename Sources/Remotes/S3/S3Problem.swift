@@ -25,7 +25,7 @@ struct S3Problem: Equatable, Sendable {
         status = reply.status
         region = reply.headers.first(S3Header.bucketRegion)
         if let error = root, error.name == "Error" {
-            code = error["Code"]
+            code = error["Code"].flatMap { $0.isEmpty ? nil : $0 }
             message = error["Message"]
             region = region ?? error["Region"]
             endpoint = error["Endpoint"]
@@ -67,6 +67,8 @@ struct S3Judge: Sendable {
     let clock: ServerClock
     /// The region that the requests are signed for.
     let region: String
+    /// The number of bytes that the request carried.
+    var length: UInt64 = 0
     /// Whether requests that create objects carry settings of the configuration, such as a storage class.
     var hasStorageSettings = false
 
@@ -92,7 +94,10 @@ struct S3Judge: Sendable {
     /// - Parameter problem: see ``S3Problem``.
     func failure(_ problem: S3Problem, _ reply: HTTPReply) -> RemoteFailure {
         let retryAfter = RetryAfter.duration(in: reply.headers)
-        if problem.isForeign, problem.status < 500 { return foreign(reply) }
+        // S3 names the reason in XML.
+        if problem.isForeign && problem.status < 500 || problem.code == nil && problem.status == 413 {
+            return foreign(reply)
+        }
         let said = [problem.code?.prefix(100), problem.message?.prefix(300)].compactMap(\.self)
             .map { mask.hide(in: String($0)) }
         let answer = said.isEmpty ? "\(problem.status)" : "\(problem.status) " + said.joined(separator: ": ")
@@ -109,7 +114,7 @@ struct S3Judge: Sendable {
         switch isAboutTime(problem, reply) ? "RequestTimeTooSkewed" : problem.code {
         case "SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "Busy", "Throttling",
             "ThrottlingException", "TooManyRequests", "RequestLimitExceeded", "ServerBusy":
-            return temporary("server_busy", "", .trouble)
+            return temporary("server_busy", "", .busy)
         case "RequestTimeout", "InternalError": return temporary("server_error", "", .trouble)
         // The bytes of this request arrived damaged.
         case "BadDigest", "IncompleteBody", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch":
@@ -209,7 +214,7 @@ struct S3Judge: Sendable {
     /// The reply of another server, which says nothing about the file.
     private func foreign(_ reply: HTTPReply) -> RemoteFailure {
         if (300...399).contains(reply.status) { return .portal(operation, "the server redirects (\(reply.status))") }
-        return .foreign(operation, reply, expected: "S3", hidingToken: mask.hide)
+        return .foreign(operation, reply, expected: "S3", length: length, hidingToken: mask.hide)
     }
 
     /// The permission that a request needs.

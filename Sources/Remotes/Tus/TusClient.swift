@@ -254,6 +254,7 @@ struct TusClient: Sendable {
         var request = request
         // A server ignores the field in OPTIONS, and clients should not send it there.
         if request.method != .options { judge.add("Tus-Resumable", TusRemote.version, to: &request) }
+        judge.length = request.body.contentLength
         judge.mask = try await authorizer.authorize(&request, payload: nil)
         do {
             return .success(try await transport.send(request))

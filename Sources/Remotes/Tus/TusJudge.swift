@@ -25,6 +25,8 @@ struct TusJudge {
     let subject: Subject
     /// Removes the request's token from every text of the reply.
     var mask = TokenMask(token: nil)
+    /// The number of bytes that the request carried.
+    var length: UInt64 = 0
 
     /// Adds a header field whose value is free of control characters.
     func add(_ name: String, _ value: String, to request: inout TransportRequest) {
@@ -61,6 +63,7 @@ struct TusJudge {
             return .busyUpload(
                 FileError(code: "access_denied", message: message, retryable: true), retryAfter: retryAfter)
         }
+        if !reply.isFromTus, WebPage.refusesRequest(reply) { return foreign(reply) }
         let meaning = (subject == .upload ? Self.ofUpload : Self.ofCreation)[status]
         switch meaning {
         case .unknown where subject == .upload:
@@ -72,7 +75,7 @@ struct TusJudge {
         case .redirect: return .redirected(method, reply, hidingToken: mask.hide)
         case .loginRequired: return .loginRequired(method, retryAfter)
         case .wrongMethod, .refused:
-            if !reply.isFromTus, WebPage.isBody(of: reply) { return foreign(reply) }
+            if !reply.isFromTus, status == 413 || WebPage.isBody(of: reply) { return foreign(reply) }
             return .permanent(FileError(code: "refused", message: message, retryable: false))
         default:
             return meaning.failure(message, retryAfter: retryAfter) ?? badReply(reply, "unexpected status \(status)")
@@ -87,7 +90,7 @@ struct TusJudge {
 
     /// A refusal from a proxy or another web server.
     func foreign(_ reply: HTTPReply) -> RemoteFailure {
-        .foreign(method, reply, hidingToken: mask.hide)
+        .foreign(method, reply, length: length, hidingToken: mask.hide)
     }
 
     /// A reply that breaks the protocol.

@@ -178,4 +178,6 @@ public enum MachineAction: Equatable, Sendable {
     case allChanged
     /// The server became unreachable, refused the credentials, or works again (nil). Reported once, not per fragment.
     case serverTrouble(FileError?)
+    /// The server, or a proxy, refuses a file while it takes others, or refuses none any more (nil).
+    case refusal(FileError?)
 }

@@ -26,18 +26,50 @@ public enum RemoteFailure: Error, Equatable, Sendable {
     case cancelled
 }
 
-/// When a temporary failure may pass.
+extension RemoteFailure {
+    /// The outlook of a temporary failure; nil for another one.
+    var outlook: Outlook? { if case .temporary(_, _, let outlook) = self { outlook } else { nil } }
+
+    /// Whether a temporary failure is an answer that may be about the content of the request alone.
+    package var mayBeAboutContent: Bool {
+        guard case .temporary(_, let retryAfter, let outlook) = self else { return false }
+        return outlook.mayBeAboutContent && Backoff.requested(retryAfter) == nil
+    }
+}
+
+/// When a temporary failure may pass, and whom it may concern.
 public enum Outlook: Equatable, Sendable {
     /// The server answered and is in trouble: pauses grow up to the ceiling of the backoff.
     case trouble
-    /// The server did not answer: it was unreachable, the connection broke, or an intermediary answered instead (a
-    /// gateway with 502, 503 or 504, a captive portal). The server may be back at any moment.
+    /// The server asks for fewer requests (429). Concerns every upload, even if it answers others.
+    case busy
+    /// The server did not answer: it was unreachable, or the connection broke. It may be back at any moment.
     case away
+    /// An intermediary answered in place of the server: a gateway with 502, 503 or 504, a captive portal. The server may
+    /// be back at any moment.
+    case gateway
     /// The server did not answer a question about one upload in time. If it answers others meanwhile, an earlier request of
     /// this upload keeps it busy (tus: a HEAD behind a stalled PATCH). Otherwise like `away`.
     case silent
-    /// Somebody must fix the cause (507, a wrong URL, another server's page): retry only at the ceiling of the backoff.
+    /// Somebody must fix the cause (507, a wrong URL, another server's page): this upload retries only at the ceiling of
+    /// the backoff. Other uploads are tried earlier, because the cause may be in this one.
     case lasting
+
+    /// Whether the server may be back at any moment.
+    var isAbsence: Bool {
+        switch self {
+        case .away, .gateway, .silent: true
+        case .trouble, .busy, .lasting: false
+        }
+    }
+
+    /// Whether an answer came, and may be about the content of the request alone.
+    var mayBeAboutContent: Bool {
+        switch self {
+        case .trouble, .gateway, .lasting: true
+        case .busy, .away, .silent: false
+        }
+    }
 }
 
 /// Why the bytes of a fragment could not be read from a path.

@@ -29,6 +29,24 @@ struct Upload: Equatable, Sendable {
         var joinedLater: Bool
     }
 
+    /// A failed request of the upload.
+    struct Setback: Equatable, Sendable {
+        var kind: RequestKind
+        var begun: MonotonicTime
+        var at: MonotonicTime
+        /// The fragment that the request carried.
+        var fragment: Int?
+        /// Whether an answer came, and may be about the content of the request.
+        var isRefusal: Bool
+        /// Whether somebody must fix the cause.
+        var isLasting: Bool
+        /// Whether the server takes other uploads, and refuses this one.
+        var isOwn = false
+
+        /// Whether this refused a fragment, and an answer to another fragment says nothing about it.
+        func isAbout(otherThan fragment: Int) -> Bool { isRefusal && self.fragment.map { $0 != fragment } ?? false }
+    }
+
     var record: UploadRecord
     var phase: Phase
     var waiters: [RelativePath: Waiter]
@@ -53,6 +71,8 @@ struct Upload: Equatable, Sendable {
     var alone = false
     /// Consecutive failures.
     var failures = 0
+    /// The last of these failures; nil after a success.
+    var setback: Setback?
     /// How often the upload was out of step with the server since the server last stated a higher offset.
     var timesOutOfStep = 0
     /// How often the server forgot the upload in this run.
@@ -128,6 +148,9 @@ struct Upload: Equatable, Sendable {
         guard !isVerification, waiters.values.allSatisfy(\.joinedLater), let first = waiters.keys.min() else { return }
         waiters[first]?.joinedLater = false
     }
+
+    /// Starts the pauses over.
+    mutating func forgetFailures() { (failures, setback) = (0, nil) }
 
     /// Marks all fragments as unsent.
     mutating func forgetFragments() {

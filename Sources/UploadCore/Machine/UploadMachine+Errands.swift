@@ -58,7 +58,7 @@ extension UploadMachine {
     /// Sends the commits that are ready, oldest first.
     mutating func scheduleCommits(now: Now) {
         guard !commits.isEmpty, mayBegin(.commit, now) else { return }
-        let ready = commits.values.filter(\.errand.isReady).map(\.commit)
+        let ready = commits.values.filter { $0.errand.isReady && isInTurn($0.errand.failures) }.map(\.commit)
             .sorted { ($0.createdAt.milliseconds, $0.sourceID) < ($1.createdAt.milliseconds, $1.sourceID) }
         for commit in ready {
             guard mayBegin(.commit, now), isUnderWay(.commit) < limits.filesInFlight else { return }

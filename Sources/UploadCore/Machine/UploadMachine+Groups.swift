@@ -75,13 +75,13 @@ extension UploadMachine {
         return upload.record.handle == nil || !upload.isComplete || upload.mustResume
     }
 
-    /// Whether an upload failed several times in a row. Its group then proceeds without it, since other paths may wait
-    /// for the group.
+    /// Whether an upload failed several times in a row, or an answer refused its bytes. Its group then proceeds without it,
+    /// since other paths may wait for the group.
     private func isStuck(_ upload: Upload) -> Bool {
         guard case .waiting = upload.phase else { return false }
-        return upload.failures >= Self.patience
+        return upload.failures >= Self.patience || upload.setback?.isRefusal == true
     }
 
     /// The number of consecutive failures of a member after which its group proceeds without it.
-    private static var patience: Int { 4 }
+    static var patience: Int { 4 }
 }

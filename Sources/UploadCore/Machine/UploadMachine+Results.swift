@@ -14,13 +14,16 @@ extension UploadMachine {
         return uploads[key] == nil ? nil : request
     }
 
-    mutating func succeed(_ kind: RequestKind) {
-        gates.succeed(kind, at: handledAt)
+    /// Records an answer of the server.
+    ///
+    /// - Parameter key: the upload whose request succeeded; nil if the answer is no success of an upload.
+    mutating func succeed(_ kind: RequestKind, of key: ContentKey? = nil) {
+        gates.succeed(kind, of: key, at: handledAt)
     }
 
     mutating func registered(_ id: RequestID, _ key: ContentKey, _ handle: RemoteHandle, _ point: ResumePoint, now: Now)
     {
-        if point != .unasked { succeed(.register) }
+        if point != .unasked { succeed(.register, of: key) }
         if let error = Self.refusal(of: handle) {
             if answer(id, key, kind: .register) != nil { fail(key, error, now: now) }
             return
@@ -37,7 +40,7 @@ extension UploadMachine {
         if point == .unasked {
             gates.skip(.register, wasProbe: request.wasProbe, now: now)
         } else {
-            upload.failures = 0
+            upload.forgetFailures()
             upload.timesOutOfStep = 0
         }
         (upload.stated, upload.farthest) = (0, 0)
@@ -51,7 +54,7 @@ extension UploadMachine {
     mutating func existing(
         _ id: RequestID, _ key: ContentKey, _ remote: RemoteObject, byMD5Alone: Bool, now: Now
     ) {
-        succeed(.register)
+        succeed(.register, of: key)
         guard answer(id, key, kind: .register) != nil else { return }
         if let handle = remote.id.map({ RemoteHandle(id: $0) }) {
             if let error = Self.refusal(of: handle) { return fail(key, error, now: now) }
@@ -76,7 +79,7 @@ extension UploadMachine {
     }
 
     mutating func resumed(_ id: RequestID, _ key: ContentKey, _ point: ResumePoint, now: Now) {
-        if point != .unasked { succeed(.resume) }
+        if point != .unasked { succeed(.resume, of: key) }
         guard let request = answer(id, key, kind: .resume), var upload = uploads[key] else { return }
         if point == .unasked {
             gates.skip(.resume, wasProbe: request.wasProbe, now: now)
@@ -92,9 +95,10 @@ extension UploadMachine {
         if case .offset(let bytes) = point {
             // A server that answers only this question makes no progress, nor does one that forgets what it acknowledged.
             if upload.recordStatement(bytes) {
-                (upload.failures, upload.timesOutOfStep) = (0, 0)
+                upload.forgetFailures()
+                upload.timesOutOfStep = 0
                 // The server takes bytes, although the connection broke before it could acknowledge them.
-                succeed(.send)
+                succeed(.send, of: key)
             }
             if before > bytes, before - bytes > Upload.smallSize { losesInterruptedBytes = true }
             // The bytes were late: the server stated an offset before it had stored all that arrived.
@@ -135,7 +139,7 @@ extension UploadMachine {
     mutating func acknowledged(
         _ id: RequestID, _ key: ContentKey, _ fragment: Int, receipt: String?, took: Duration, now: Now
     ) {
-        succeed(.send)
+        succeed(.send, of: key)
         let sharing = isUnderWay(.send)
         guard let request = answer(id, key, kind: .send), var upload = uploads[key] else { return }
         let range = upload.record.plan.range(of: fragment)
@@ -149,15 +153,19 @@ extension UploadMachine {
         if let receipt { upload.receipts[fragment] = receipt }
         upload.turn += UInt64(range.count) - UInt64(upload.partial)
         upload.partial = 0
-        upload.failures = 0
-        upload.error = nil
+        // The answer says nothing about a fragment that was refused. Its pause goes on.
+        let awaitsRefused = upload.setback?.isAbout(otherThan: fragment) ?? false
+        if !awaitsRefused {
+            upload.forgetFailures()
+            upload.error = nil
+        }
         upload.lastProgress = now.monotonic
         if traits.asksBeforeResuming { upload.recordStatement(range.upperBound) }
         uploads[key] = upload
         actions.append(.write(.fragments(key, upload.page(of: fragment))))
         if upload.isComplete && upload.inFlight.isEmpty {
             rest(key, now: now)
-        } else if case .waiting = upload.phase {
+        } else if case .waiting = upload.phase, !awaitsRefused {
             rest(key, now: now)
         } else {
             actions.append(.changed(key))
@@ -196,9 +204,9 @@ extension UploadMachine {
     }
 
     mutating func finished(_ id: RequestID, _ key: ContentKey, _ outcome: FinishOutcome, now: Now) {
-        succeed(.finish)
+        succeed(.finish, of: key)
         guard answer(id, key, kind: .finish) != nil, var upload = uploads[key] else { return }
-        upload.failures = 0
+        upload.forgetFailures()
         upload.alone = false
         switch outcome {
         case .confirmed(let remote):
@@ -238,9 +246,15 @@ extension UploadMachine {
         case .temporary(let error, _, .silent) where hasAnswered(since: request):
             if request.wasProbe { gates.abandonProbe(kind, now: now) }
             failLater(key, error, now: now)
+        case .temporary(_, _, let outlook) where request.wasBatch && outlook.mayBeAboutContent:
+            close(kind, failure, request: request, now: now)
+            askAlone(key, now: now)
         case .temporary(let error, _, _):
-            let pause = close(kind, failure, request: request, now: now)
-            failLater(key, error, pause: pause, atMost: longestWait(after: failure, now: now), now: now)
+            let setback = setback(error, failure, of: key, request)
+            let pause =
+                setback.isOwn ? backoff.pause(askedBy: failure) : close(kind, failure, request: request, now: now)
+            let longest = setback.isOwn ? nil : longestWait(after: failure, now: now)
+            failLater(key, error, pause: pause, atMost: longest, setback: setback, now: now)
         case .outOfStep(let error):
             succeed(kind)
             askAnew(key, error, now: now)
@@ -290,20 +304,24 @@ extension UploadMachine {
         defer { self.backoff = backoff }
         let ceiling = limits.retryInterval
         switch failure {
-        case .temporary(let error, _, let outlook):
-            let wanted = backoff.pause(askedBy: failure)
-            let isAway = outlook == .away || outlook == .silent
-            let longest = isAway ? longestAbsence(now: now) : ceiling
-            let pause = { (failures: Int) in wanted ?? backoff.pause(afterFailures: failures, atMost: longest) }
+        case .temporary(let error, let retryAfter, let outlook):
+            let longest = outlook.isAbsence ? longestAbsence(now: now) : ceiling
+            // The next probe takes another upload, so it need not wait for somebody to fix the cause.
+            let wanted = Backoff.requested(retryAfter)
+            let pause = Gate.Pause(isForAll: wanted != nil) {
+                wanted ?? backoff.pause(afterFailures: $0, atMost: longest)
+            }
             gates.fail(
-                kind, .unreachable, error: error, pause: pause, wasProbe: request.wasProbe, now: now)
-            return wanted
+                kind, .unreachable, of: request.asker, error: error, pause: pause, wasProbe: request.wasProbe, now: now)
+            return backoff.pause(askedBy: failure)
         case .signedOut(let error):
-            gates.fail(kind, .signedOut, error: error, pause: { _ in ceiling }, wasProbe: request.wasProbe, now: now)
+            gates.fail(
+                kind, .signedOut, of: request.asker, error: error, pause: .init(isForAll: true) { _ in ceiling },
+                wasProbe: request.wasProbe, now: now)
         case .outOfStep, .busyUpload, .forgotten, .permanent, .source, .cancelled:
             gates.holdBack(
-                kind, error: Self.interrupted, pause: { backoff.pause(afterFailures: $0) }, answered: false,
-                wasProbe: request.wasProbe, now: now)
+                kind, of: request.asker, error: Self.interrupted, pause: .init { backoff.pause(afterFailures: $0) },
+                answered: false, wasProbe: request.wasProbe, now: now)
         }
         return nil
     }
@@ -312,8 +330,8 @@ extension UploadMachine {
     private mutating func holdBack(_ request: Request, _ error: FileError, now: Now) {
         var backoff = self.backoff
         gates.holdBack(
-            request.kind, error: error, pause: { backoff.pause(afterFailures: $0) }, answered: true,
-            wasProbe: request.wasProbe, now: now)
+            request.kind, of: request.asker, error: error, pause: .init { backoff.pause(afterFailures: $0) },
+            answered: true, wasProbe: request.wasProbe, now: now)
         self.backoff = backoff
     }
 
@@ -330,15 +348,14 @@ extension UploadMachine {
     /// answers nobody, an upload waits no longer than the gate. A single failure between answers may be the upload's
     /// own fault.
     func longestWait(after failure: RemoteFailure, now: Now) -> Duration? {
-        guard case .temporary(_, _, let outlook) = failure, outlook == .away || outlook == .silent,
-            gates.server.failures > 1
+        guard case .temporary(_, _, let outlook) = failure, outlook.isAbsence, gates.server.failures > 1
         else { return nil }
         return longestAbsence(now: now)
     }
 
     /// Whether the server answered any request after this one began.
     private func hasAnswered(since request: Request) -> Bool {
-        gates.lastAnswer.map { $0 > request.mark.at } == true
+        gates.lastAnswer.map { $0 > request.begun } == true
     }
 
     /// Updates the assumptions about the server's side after an interruption.
@@ -348,11 +365,14 @@ extension UploadMachine {
 
     /// Lets one upload wait after a temporary failure. Its other fragments in flight may still arrive.
     private mutating func failLater(
-        _ key: ContentKey, _ error: FileError, pause: Duration? = nil, atMost longest: Duration? = nil, now: Now
+        _ key: ContentKey, _ error: FileError, pause: Duration? = nil, atMost longest: Duration? = nil,
+        setback: Upload.Setback? = nil, now: Now
     ) {
         interrupt(key)
         if case .waiting = uploads[key]?.phase { return }
         uploads[key]?.failures += 1
+        uploads[key]?.setback = setback
+        if setback?.isRefusal == true { refusals.insert(key) }
         let failures = uploads[key]?.failures ?? 1
         wait(key, error, pause: pause ?? backoff.pause(afterFailures: failures, atMost: longest), now: now)
     }

@@ -3,19 +3,52 @@ extension UploadMachine {
     /// Begins every request that may begin now.
     mutating func schedule(now: Now) {
         guard !stopped, signedOut == nil else { return }
+        if !allPaused {
+            for turn in turns(now: now) {
+                self.turn = turn
+                scheduleQuestions(now: now)
+                scheduleCommits(now: now)
+                leaveExcessSlots(now: now)
+                yieldTurns(now: now)
+                fillSlots(now: now)
+                scheduleFragments(now: now)
+                scheduleRegistrations(now: now)
+            }
+            turn = .all
+        }
         scheduleRemovals(now: now)
-        guard !allPaused else { return }
-        scheduleQuestions(now: now)
-        scheduleCommits(now: now)
-        leaveExcessSlots(now: now)
-        yieldTurns(now: now)
-        fillSlots(now: now)
-        scheduleFragments(now: now)
-        scheduleRegistrations(now: now)
+    }
+
+    /// Which uploads and commits may begin requests.
+    enum Turn: Equatable, Sendable {
+        case all
+        /// Those that did not fail yet, before the pause of all others is over.
+        case firstTries
+        /// Those with at most so many failures in a row.
+        case failedAtMost(Int)
+    }
+
+    /// Returns the turns in which requests begin, as a rule a single one for all. If a gate lets a probe through, those with
+    /// the fewest failures go first. So the next probe takes another upload, and an upload that the server refuses holds up
+    /// no others.
+    private func turns(now: Now) -> [Turn] {
+        let early: [Turn] = gates.isProbeDue(at: now.monotonic, isFirstTry: true) ? [.firstTries] : []
+        guard gates.isProbeDue(at: now.monotonic, isFirstTry: false) else { return early + [.all] }
+        let failures = Set(uploads.values.map(\.failures) + commits.values.map(\.errand.failures))
+        return early + failures.sorted().map { .failedAtMost($0) }
+    }
+
+    /// Whether an upload or a commit with so many failures may begin a request in this turn.
+    func isInTurn(_ failures: Int?) -> Bool {
+        switch turn {
+        case .all: true
+        case .firstTries: failures == 0
+        case .failedAtMost(let most): failures.map { $0 <= most } ?? true
+        }
     }
 
     func mayBegin(_ kind: RequestKind, _ now: Now) -> Bool {
-        gates.allowance(for: kind, at: now.monotonic) != 0
+        gates.allowance(for: kind, at: now.monotonic, isFirstTry: turn == .firstTries) != 0
     }
 
     /// Returns the number of unanswered requests of a kind.
@@ -30,7 +63,7 @@ extension UploadMachine {
         let probe = gates.begin(kind)
         requests.store(
             Request(
-                kind: kind, keys: Set(keys), fragment: fragment, skip: skip,
+                kind: kind, keys: Set(keys), fragment: fragment, begun: handledAt, skip: skip,
                 mark: Mark(at: handledAt, bytes: UInt64(skip)), wasProbe: probe, wasBatch: keys.count > 1,
                 removals: removals, source: source), as: lastRequest)
         return lastRequest
@@ -59,10 +92,17 @@ extension UploadMachine {
     /// many of the others as fit, in order.
     private mutating func takeBatch(_ kind: RequestKind, from queues: [Queue], now: Now) -> [ContentKey] {
         var batch: [ContentKey] = []
+        var laterTurns: [(Queue, QueuePlace)] = []
+        defer { for (queue, place) in laterTurns { self[keyPath: queue].insert(place) } }
         while batch.count < traits.batch, let (queue, place) = firstPlace(in: queues) {
             guard let upload = uploads[place.key], isDue(upload, place, for: kind, now: now), !batch.contains(place.key)
             else {
                 _ = self[keyPath: queue].removeFirst()
+                continue
+            }
+            guard isInTurn(upload.failures) else {
+                _ = self[keyPath: queue].removeFirst()
+                laterTurns.append((queue, place))
                 continue
             }
             if !upload.alone, let group = groups.name(of: place.key) {
@@ -154,7 +194,7 @@ extension UploadMachine {
             if uploads[key]?.record.attempts == 0 { uploads[key]?.record.attempts = 1 }
         }
         guard mayResume else { return }
-        for key in active.keys where uploads[key]?.phase == .resuming {
+        for key in active.keys where uploads[key]?.phase == .resuming && isInTurn(uploads[key]?.failures) {
             let asked = requests.contains(.resume, about: key)
             if !asked, mayBegin(.resume, now) { actions.append(.resume(begin(.resume, [key]), key)) }
         }
@@ -199,6 +239,7 @@ extension UploadMachine {
         guard room > 0 else { return }
         var senders = active.senders
         if mayResume { senders.removeAll { uploads[$0]?.phase != .sending } }
+        if turn != .all { senders.removeAll { !isInTurn(uploads[$0]?.failures) } }
         var share = 1
         while room > 0, !senders.isEmpty, share <= fragmentsPerFile {
             senders = senders.filter { key in

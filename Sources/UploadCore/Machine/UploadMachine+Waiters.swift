@@ -110,7 +110,7 @@ extension UploadMachine {
     /// Continues an upload whose file was missing under its old name and was found under a new name.
     private mutating func fileIsFound(_ key: ContentKey, now: Now) {
         guard case .waiting = uploads[key]?.phase, uploads[key]?.error?.code == Self.fileMissing else { return }
-        uploads[key]?.failures = 0
+        uploads[key]?.forgetFailures()
         rest(key, now: now)
     }
 
@@ -130,7 +130,7 @@ extension UploadMachine {
         guard let upload = uploads[key] else { return }
         gates.hurry(now: now)
         guard case .waiting = upload.phase else { return }
-        uploads[key]?.failures = 0
+        uploads[key]?.forgetFailures()
         rest(key, now: now)
     }
 
@@ -164,6 +164,7 @@ extension UploadMachine {
         count(uploads[key], -1)
         uploads[key] = nil
         forgotten.insert(key)
+        refusals.remove(key)
         wakeGroup(of: key)
         actions.append(.write(.forgetUpload(key)))
     }

@@ -29,6 +29,8 @@ public struct UploadMachine: Sendable {
         /// The uploads without an answer so far.
         var keys: Set<ContentKey>
         var fragment: Int?
+        /// When the request began.
+        var begun: MonotonicTime
         /// The bytes of the fragment that the server had before the request.
         var skip: UInt32 = 0
         /// The last point of a long fragment at which its rate was measured.
@@ -40,6 +42,11 @@ public struct UploadMachine: Sendable {
         var removals: [RemoteHandle] = []
         /// The source to commit (`commit` only).
         var source: String?
+
+        /// What the request is for; nil if it is for several uploads.
+        var asker: Asker? {
+            source.map { .commit($0) } ?? (wasBatch || keys.count != 1 ? nil : keys.first.map { .upload($0) })
+        }
     }
 
     /// How far a fragment was at a time.
@@ -85,7 +92,8 @@ public struct UploadMachine: Sendable {
     /// How many uploads that wait for their turn the machine holds, roughly.
     let window: Int
     let traits: RemoteTraits
-    let scope: RemoteScope
+    /// The server and account.
+    package let scope: RemoteScope
     var backoff: Backoff
     /// Learns how many fragments the link carries at once.
     var pace: Pace
@@ -119,6 +127,12 @@ public struct UploadMachine: Sendable {
     var backlog: QueuePlace?
     /// When to read the ledger again after a failed read.
     var backlogRetry: MonotonicTime?
+    /// Whose turn it is to begin requests.
+    var turn = Turn.all
+    /// The uploads that an answer refused, perhaps because of their content.
+    var refusals: Set<ContentKey> = []
+    /// The upload that the machine reported as refused.
+    var reportedRefusal: ContentKey?
     /// Ids to delete on the server.
     var removals: [RemoteHandle] = []
     /// The removals that the server could not perform, although it is not in trouble.
@@ -225,6 +239,7 @@ public struct UploadMachine: Sendable {
         uploads.shrinkIfEmpty()
         forgotten = []
         justRead = []
+        if !refusals.isEmpty || reportedRefusal != nil { reportRefusal() }
         if gates.trouble?.reason != oldTrouble {
             actions.append(.serverTrouble(gates.trouble?.error))
             actions.append(.allChanged)
@@ -318,7 +333,7 @@ public struct UploadMachine: Sendable {
         busyRemovals = [:]
         for key in uploads.keys.sorted() {
             if case .waiting = uploads[key]?.phase {
-                uploads[key]?.failures = 0
+                uploads[key]?.forgetFailures()
                 rest(key, now: now)
             }
         }

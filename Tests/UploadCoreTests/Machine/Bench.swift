@@ -25,6 +25,8 @@ struct Bench {
     /// The ended commits, by source and revision, in that order.
     var commits: [Ending] = []
     var trouble: [FileError?] = []
+    /// What the machine said of refused files.
+    var refusals: [FileError?] = []
     /// The highest number of fragments of one file, and of files, sent at the same time.
     var peak = (fragments: 0, files: 0)
     /// The waiting paths of each content, according to the agent's records.
@@ -69,6 +71,7 @@ struct Bench {
         case .commitEnded(let source, let revision, let outcome):
             commits.append(Ending(source: source, revision: revision, outcome: outcome))
         case .serverTrouble(let error): trouble.append(error)
+        case .refusal(let error): refusals.append(error)
         default: break
         }
         guard let request = Begun(action, at: now.monotonic) else { return }

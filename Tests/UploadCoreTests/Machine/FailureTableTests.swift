@@ -62,7 +62,11 @@ struct FailureTableTests {
         #expect(bench.state() == it.states[kind])
         let start = bench.now.monotonic
         if let next = it.next {
-            let due = try #require(bench.machine.nextDeadline(after: start)) - start
+            // The gate may let other uploads through earlier.
+            while bench.underWay.isEmpty, let next = bench.machine.nextDeadline(after: bench.now.monotonic) {
+                bench.pass(next - bench.now.monotonic)
+            }
+            let due = bench.now.monotonic - start
             #expect(due <= .milliseconds(next) && due > .milliseconds(next / 2))
         }
         // After any failure, all uploads end once the server has recovered.

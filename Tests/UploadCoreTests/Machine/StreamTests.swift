@@ -184,8 +184,8 @@ struct StreamTests {
         let now = Bench().now
         func fail() {
             gate.fail(
-                .unreachable, error: .busy,
-                pause: {
+                .unreachable, of: nil, error: .busy,
+                pause: .init {
                     counts.append($0)
                     return .seconds(1)
                 }, wasProbe: true, now: now)

@@ -42,5 +42,8 @@ enum Catalogue {
         DamagedState(),
         RandomLife(),
         ProductKills(),
+        RefusedBodies(),
+        RefusedBodies(kind: .tus),
+        RefusedBodies(kind: .s3),
     ]
 }

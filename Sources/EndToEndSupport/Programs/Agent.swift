@@ -74,6 +74,21 @@ package final class Agent {
     package var socket: String { "\(state)/control.sock" }
 
     /// Whether the agent answers at its control socket.
+    /// The problems that need a person, by their code, as the agent's health lists them.
+    package var problems: [String: String] {
+        struct Health: Decodable {
+            struct Item: Decodable {
+                var code: String
+                var message: String
+            }
+            var attention: [Item]
+        }
+        guard let reply = ControlSocket.get("/v1/health", socket: socket),
+            let health = try? JSONDecoder().decode(Health.self, from: reply.body)
+        else { return [:] }
+        return Dictionary(health.attention.map { ($0.code, $0.message) }) { first, _ in first }
+    }
+
     package var isAnswering: Bool { ControlSocket.get("/v1/health", socket: socket)?.status == 200 }
 
     /// Kills the agent with SIGKILL and waits for its end.

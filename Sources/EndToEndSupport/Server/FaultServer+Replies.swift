@@ -1,5 +1,23 @@
 import TestSupport
 
+/// A fault of the requests of one kind about one content. All others are answered as usual.
+package struct Refusal: Equatable, Sendable {
+    /// The MD5 of the content.
+    package var key: String
+    /// The kind of request, by the name that the server gives it.
+    package var request: String
+    package var fault: FaultServer.Fault
+
+    package init(of key: String, at request: String, _ fault: FaultServer.Fault) {
+        (self.key, self.request, self.fault) = (key, request, fault)
+    }
+
+    /// Returns the fault of a request; nil if it is about another content.
+    func fault(of request: String, about contents: [String]) -> FaultServer.Fault? {
+        self.request == request && contents.contains(key) ? fault : nil
+    }
+}
+
 extension FaultServer.Fault {
     /// Whether the request takes effect before the fault.
     var followsEffect: Bool { self == .lostReply || self == .truncated }

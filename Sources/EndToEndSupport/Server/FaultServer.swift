@@ -66,6 +66,7 @@ package final class FaultServer: Sendable {
         var records: [Record] = []
         var counts: [Endpoint: Int] = [:]
         var hook: Hook
+        var refusal: Refusal?
         /// The delay of the answer to each fragment.
         var uploadDelay = Duration.zero
         /// How many different fragments of each content are answered; see `hold`.
@@ -162,6 +163,8 @@ package final class FaultServer: Sendable {
     package func hold(after fragments: Int) { desk.shared.withLock { $0.answeredFragments = fragments } }
     /// Answers all fragments, also those whose replies `hold` withheld.
     package func letGo() { hold(after: .max) }
+    /// Refuses one content from now on.
+    package func refuse(_ refusal: Refusal?) { desk.shared.withLock { $0.refusal = refusal } }
     package func setFaults(_ hook: @escaping Hook) { desk.shared.withLock { $0.hook = hook } }
     /// Rejects requests without this bearer token with 401 from now on.
     package func require(token: String?) { require(tokens: token.map { [$0: ""] }) }
@@ -191,6 +194,7 @@ extension FaultServer.Desk {
             if user == nil { fault = .status(401) }
             let kept = endpoint == .upload ? Data() : body
             let files = shared.store.files(in: kept, fileBlock: request.header("file_block"))
+            fault = fault ?? shared.refusal?.fault(of: endpoint.rawValue, about: files.map(\.md5))
             shared.records.append(
                 FaultServer.Record(
                     endpoint: endpoint, fault: fault, at: .now, authorization: authorization, user: user,

@@ -44,6 +44,7 @@ package final class S3Server: Sendable {
         var archive: [String] = []
         var delay: UInt32 = 0
         var faults: Faults
+        var refusal: Refusal?
         /// The only accepted access key; nil: any.
         var accessKey: String?
         /// The access keys of all requests without a fault.
@@ -124,6 +125,8 @@ package final class S3Server: Sendable {
         desk.state.withLock { $0.delay = UInt32(delay / .microseconds(1)) }
     }
 
+    /// Refuses one content from now on, by the name of its object.
+    package func refuse(_ refusal: Refusal?) { desk.state.withLock { $0.refusal = refusal } }
     package func setFaults(_ faults: @escaping Faults) { desk.state.withLock { $0.faults = faults } }
 
     /// Answers requests with another access key as if it had expired, from now on.
@@ -175,7 +178,9 @@ extension S3Server.Desk {
         let fault = state.withLock { state -> FaultServer.Fault? in
             state.requests += 1
             let isKnown = state.accessKey.map { $0 == accessKey } ?? true
-            let fault = isKnown ? state.faults(name) : .error(400, code: "ExpiredToken")
+            let content = state.refusal.flatMap { request.target.contains($0.key) ? $0.key : nil } ?? ""
+            let refusal = state.refusal?.fault(of: name, about: [content])
+            let fault = isKnown ? state.faults(name) ?? refusal : .error(400, code: "ExpiredToken")
             if fault == nil, let accessKey { state.served.insert(accessKey) }
             return fault
         }

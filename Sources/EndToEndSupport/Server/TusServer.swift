@@ -50,6 +50,7 @@ package final class TusServer: Sendable {
         /// The server takes no further byte of an upload that has so many.
         var most = Int.max
         var faults: Faults
+        var refusal: Refusal?
         /// The only accepted bearer token; nil: everybody may send requests.
         var token: String?
         /// The faults of the requests under way, by connection.
@@ -131,6 +132,8 @@ package final class TusServer: Sendable {
     /// From now on, stops reading the body of a request once its upload has about so many bytes.
     package func take(atMost most: Int) { desk.shared.withLock { $0.most = most } }
 
+    /// Refuses one content from now on.
+    package func refuse(_ refusal: Refusal?) { desk.shared.withLock { $0.refusal = refusal } }
     package func setFaults(_ faults: @escaping Faults) { desk.shared.withLock { $0.faults = faults } }
 
     /// Rejects requests without this bearer token with 401 from now on.
@@ -179,7 +182,9 @@ extension TusServer.Desk {
         shared.withLock { shared in
             let authorization = head.header("Authorization")
             let isKnown = shared.token.map { authorization == "Bearer \($0)" } ?? true
-            let fault = isKnown ? shared.faults(head.method) : .status(401)
+            let content = shared.uploads[head.target]?.md5 ?? Self.metadata(head.header("Upload-Metadata"))["md5"] ?? ""
+            let refusal = shared.refusal?.fault(of: head.method, about: [content])
+            let fault = isKnown ? shared.faults(head.method) ?? refusal : .status(401)
             shared.current[head.connection] = fault
             shared.records.append(
                 TusServer.Record(
@@ -252,16 +257,21 @@ extension TusServer.Desk {
         guard ["/files", "/files/"].contains(request.target),
             let size = request.header("Upload-Length").flatMap({ Int($0) })
         else { return reply(400) }
-        var metadata: [String: String] = [:]
-        for pair in (request.header("Upload-Metadata") ?? "").split(separator: ",") {
-            let words = pair.split(separator: " ").map(String.init)
-            guard words.count == 2, let value = Data(base64Encoded: words[1]) else { continue }
-            metadata[words[0]] = String(decoding: value, as: UTF8.self)
-        }
+        let metadata = metadata(request.header("Upload-Metadata"))
         shared.lastID += 1
         let path = "/files/\(shared.lastID)"
         shared.uploads[path] = TusServer.Upload(size: size, metadata: metadata)
         return reply(201, [("Location", path)])
+    }
+
+    private static func metadata(_ field: String?) -> [String: String] {
+        var metadata: [String: String] = [:]
+        for pair in (field ?? "").split(separator: ",") {
+            let words = pair.split(separator: " ").map(String.init)
+            guard words.count == 2, let value = Data(base64Encoded: words[1]) else { continue }
+            metadata[words[0]] = String(decoding: value, as: UTF8.self)
+        }
+        return metadata
     }
 
     private static func reply(_ status: Int, _ fields: [(String, String)] = [], text: String = "") -> Reply {

@@ -17,6 +17,8 @@ protocol UploadServer: Sendable {
     var requestCount: Int { get }
 
     func setFaults(_ faults: @escaping Faults)
+    /// Refuses one content from now on.
+    func refuse(_ refusal: Refusal?)
     /// Refuses requests with other credentials from now on: a token, or an access key.
     func require(credential: String)
     /// Whether a request with these credentials got its answer.

@@ -43,6 +43,16 @@ struct FragmentHeaderTests {
         #expect(!facts.needsComparison && facts.findings.isEmpty)
     }
 
+    @Test(arguments: [(413, false, "client_max_body_size"), (403, true, "ModSecurity"), (406, true, "ModSecurity")])
+    func `a proxy that takes no whole fragment is named with its setting`(status: Int, isHTML: Bool, setting: String) {
+        var answer = answer(status, nil, envelope: false)
+        answer.isHTML = isHTML
+        let facts = FragmentHeaderFacts(with: answer)
+        #expect(!facts.needsComparison)
+        #expect(facts.findings.map(\.level) == [.stop])
+        #expect(facts.findings[0].remedy?.contains(setting) == true)
+    }
+
     @Test func `a web page tells nothing`() {
         let facts = FragmentHeaderFacts(with: answer(400, nil, envelope: false))
         #expect(!facts.needsComparison && facts.findings.isEmpty)

@@ -1,5 +1,5 @@
-/// Whether the header `file_block`, which every fragment needs, reaches the server. By default, nginx drops header
-/// names with an underscore.
+/// Whether a whole fragment, and the header `file_block` that it needs, reach the server. By default, nginx takes at most
+/// 1 MiB, and drops header names with an underscore.
 ///
 /// The doctor sends a fragment of an upload that does not exist. A server that receives the header reports the missing
 /// upload. A server that does not receive it reports the missing header. If the answer is ambiguous, the doctor sends
@@ -12,6 +12,8 @@ struct FragmentHeaderFacts: Equatable, Sendable {
 
     private enum Verdict {
         case arrives, isDropped, seemsDropped
+        /// A proxy refuses so many bytes, or the request.
+        case isTooLarge, isRefused
         /// Needs the answer to a request without the header.
         case isOpen
         /// Not decidable: the server has other problems, or accepts anything.
@@ -19,6 +21,8 @@ struct FragmentHeaderFacts: Equatable, Sendable {
     }
 
     private var verdict: Verdict {
+        if !with.isEnvelope, with.status == 413 { return .isTooLarge }
+        if !with.isEnvelope, with.isHTML, [400, 403, 406].contains(with.status) { return .isRefused }
         let code = with.effectiveCode
         guard with.isEnvelope, (400..<500).contains(code), ![401, 403, 407, 408, 425, 429].contains(code) else {
             return .isUnknown
@@ -47,6 +51,19 @@ struct FragmentHeaderFacts: Equatable, Sendable {
                 "the server answers the same (\(with.effectiveCode)) with and without the header file_block of "
                 + "fragments: a proxy before it may drop the header"
             return [Finding(.fragmentHeader, .warning, message, remedy: remedy)]
+        case .isTooLarge:
+            return [
+                Finding(
+                    .fragmentHeader, .stop, "a proxy refuses a whole fragment, which has 512 KiB (413)",
+                    remedy:
+                        "raise the proxy's limit to 1 MiB: client_max_body_size in nginx, LimitRequestBody in Apache")
+            ]
+        case .isRefused:
+            return [
+                Finding(
+                    .fragmentHeader, .stop, "a proxy answers a fragment with a page (\(with.status))",
+                    remedy: "allow /fileSection/upload.do in the proxy's filter, such as ModSecurity")
+            ]
         case .isOpen, .isUnknown: return []
         }
     }

@@ -1,5 +1,6 @@
 import HTTPTypes
 public import Transport
+import UploadCore
 
 /// The examination of a server of the fileSection protocol.
 public struct FileSectionProbe: RemoteProbe {
@@ -16,29 +17,22 @@ public struct FileSectionProbe: RemoteProbe {
     /// Asks for the status of an empty list of files. This is the protocol's only question that names no file, so no
     /// server has anything to change.
     public var question: TransportRequest {
-        request("isFinish.do", type: "application/json", body: #"{"fileIds":[]}"#)
+        TransportRequest(
+            method: .post, url: base + "/fileSection/isFinish.do", headers: [.contentType: "application/json"],
+            body: .bytes(Array(#"{"fileIds":[]}"#.utf8)))
     }
 
-    /// A fragment of an unknown upload, with or without the field `file_block`.
+    /// A fragment of an unknown upload, of the usual size, with or without the field `file_block`.
     public func strayFragment(withHeader: Bool) throws(TransportError) -> TransportRequest? {
-        let body = """
-            --\(Self.id)\r
-            Content-Disposition: form-data; name="sectionFile"; filename="\(Self.id)-0.bin"\r
-            Content-Type: application/octet-stream\r
-            \r
-            x\r
-            --\(Self.id)--\r
-
-            """
-        var request = request("upload.do", type: "multipart/form-data; boundary=\(Self.id)", body: body)
-        let block = #"[{"id":"\#(Self.id)","totalSize":1,"blockTotal":1,"blockNo":1}]"#
+        let size = Int(FragmentPlan.sectionSize)
+        let part = MultipartPart(
+            name: "sectionFile", fileName: "\(Self.id)-0.bin", contentType: "application/octet-stream",
+            source: BytesBody([UInt8](repeating: 0, count: size)))
+        var request = TransportRequest(
+            method: .post, url: base + "/fileSection/upload.do", body: .multipart([part]))
+        let block = #"[{"id":"\#(Self.id)","totalSize":\#(size),"blockTotal":1,"blockNo":1}]"#
         if withHeader { try request.headers.add("file_block", block) }
         return request
     }
 
-    private func request(_ endpoint: String, type: String, body: String) -> TransportRequest {
-        TransportRequest(
-            method: .post, url: base + "/fileSection/" + endpoint, headers: [.contentType: type],
-            body: .bytes(Array(body.utf8)))
-    }
 }

@@ -39,6 +39,19 @@ struct TusRemoteTests: TusSteps {
         #expect(metadata["filetype"] == Array("image/jpeg".utf8))
     }
 
+    @Test("metadata that some servers would refuse as too long leave out the path")
+    func longPath() async throws {
+        let server = FakeTusServer()
+        var description = try content().description
+        description.path = try #require(
+            RelativePath(String(repeating: String(repeating: "d", count: 250) + "/", count: 14) + "a.jpg"))
+        _ = try await server.remote.register([description])[0].get()
+        let field = try #require(server.requests("POST").first?.field("Upload-Metadata"))
+        #expect(field.utf8.count <= 4096)
+        let metadata = FakeTusServer.metadata(field)
+        #expect(metadata["path"] == nil && metadata["filename"] == Array("a.jpg".utf8) && metadata["md5"] != nil)
+    }
+
     @Test("a template gives uploads names of their own, and times before 1970 round down")
     func name() async throws {
         let server = FakeTusServer()

@@ -8,7 +8,8 @@ extension SourceEntry {
         let path = typedPath
         switch FileState(rawValue: state) {
         case .paused: return "the post is paused; run `outbox resume \(path)`"
-        case .signedOut: return "the post waits for a token; run `outbox login`"
+        case .signedOut:
+            return "the post waits: the server refuses the credentials; run `outbox login`, or correct the access keys"
         case .waiting:
             let reason = error.map { ": " + DisplayText.escaped($0.message) } ?? ""
             return "the post waits for its next attempt\(reason); `outbox retry \(path)` tries at once"

@@ -34,6 +34,14 @@ public protocol CredentialSource: Sendable {
     /// Returns the credential to use, or nil if there is none. Called for each request, so it must be quick. If it reads
     /// a file, it must not do so on the cooperative pool.
     func credential() async -> Credential?
+
+    /// Where the credential comes from, for messages; nil if there is no fixed place.
+    var place: String? { get }
+}
+
+extension CredentialSource {
+    /// No fixed place.
+    public var place: String? { nil }
 }
 
 /// Proves the account to a server.

@@ -59,6 +59,9 @@ package final class Credentials: Sendable {
     /// Whether the protocol uses access keys, not tokens.
     var areKeys: Bool { accessKeys != nil }
 
+    /// Where the agent looks for access keys; nil if the protocol uses a token.
+    package var keyPlace: String? { accessKeys?.source }
+
     /// Returns the credential to send; `nil` if there is none, or if it may not be sent to this server.
     package func credential() -> Credential? { mayTravel ? found : nil }
 

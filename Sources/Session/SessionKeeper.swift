@@ -66,6 +66,9 @@ package actor SessionKeeper: CredentialSource {
         return supply.credential
     }
 
+    /// Where the access keys come from; nil for a token.
+    package nonisolated var place: String? { credentials.keyPlace }
+
     private nonisolated var freshSupply: Supply? {
         supply.withLock { $0.flatMap { bootTimeNanoseconds() < $0.end ? $0 : nil } }
     }

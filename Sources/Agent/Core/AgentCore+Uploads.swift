@@ -1,3 +1,4 @@
+import AgentConfiguration
 import Ledger
 import UploadCore
 
@@ -91,13 +92,20 @@ extension AgentCore {
             case .changed(let key): changed.insert(key)
             case .allChanged: decision.performOnceDurable(.reportAllUploads)
             case .serverTrouble(let error):
-                for step in SessionSteps.serverTrouble(error) { decision.performOnceDurable(step) }
+                for step in SessionSteps.serverTrouble(error, usesKeys: usesAccessKeys) {
+                    decision.performOnceDurable(step)
+                }
             case .refusal(let error):
                 for step in SessionSteps.refusal(error) { decision.performOnceDurable(step) }
             }
         }
         if !changed.isEmpty { decision.performOnceDurable(.reportUploads(changed)) }
         if !left.isEmpty { decision.performOnceDurable(.report(left)) }
+    }
+
+    /// Whether access keys prove the account, not a token.
+    private var usesAccessKeys: Bool {
+        Configuration.RemoteProtocol(rawValue: machine.scope.protocolName)?.usesAccessKeys ?? false
     }
 
     /// Whether `beganToSend` would record something.

@@ -34,17 +34,21 @@ enum SessionSteps {
         ]
     }
 
-    /// The server is in trouble or refuses the token, or works again (`nil`).
-    static func serverTrouble(_ error: FileError?) -> [AgentStep] {
+    /// The server is in trouble or refuses the credentials, or works again (`nil`).
+    ///
+    /// - Parameter usesKeys: whether the protocol uses access keys. The error then names their place.
+    static func serverTrouble(_ error: FileError?, usesKeys: Bool) -> [AgentStep] {
         let news: [AgentStep] = [.problem(.server, error?.message), .tellPortraits(.serverTrouble(error))]
         guard let error else { return news + [.stopWatchingForToken, .log(.notice, "the server is back", [:])] }
         let metadata = ["code": error.code, "reason": error.message]
         guard error.isSignedOut else {
-            let message = "the server has a problem; uploads continue by themselves once it recovers"
+            let message = "nothing is uploaded at the moment; the agent tries again by itself"
             return news + [.stopWatchingForToken, .log(.warning, message, metadata)]
         }
         let message =
-            "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue"
+            usesKeys
+            ? "the server refuses the access keys; uploads continue once they are corrected"
+            : "the server requires another token: run `outbox login`, or write it to remote.token_file; uploads then continue"
         return news + [.log(.warning, message, metadata), .watchForToken]
     }
 

@@ -261,9 +261,10 @@ function addTroubles(needs) {
   const all = [...troubles.values()];
   const explained = health.attention.length > 0;
   if (number("signed_out") && !health.attention.some((item) => item.code === "session")) {
-    const reason = all.find((file) => file.state === "signed_out")?.error?.message;
-    needs.push(need("signed-out", "key", "warn", `${filesWait(number("signed_out"))} until you sign in`,
-      words.sentence(reason), command("outbox login")));
+    const file = all.find((file) => file.state === "signed_out");
+    const usesKeys = file?.remote?.protocol === "s3";
+    needs.push(need("signed-out", "key", "warn", `${filesWait(number("signed_out"))} ${usesKeys ? "for other access keys" : "until you sign in"}`,
+      words.sentence(file?.error?.message), ...(usesKeys ? [] : [command("outbox login")])));
   }
   if (number("waiting") && !explained) {
     const next = all.find((file) => file.state === "waiting");

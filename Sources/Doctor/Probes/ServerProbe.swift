@@ -48,7 +48,9 @@ package struct ServerProbe: Sendable {
         } catch {
             return [Finding(.server, .stop, "\(error)")] + clock(nil, address)
         }
-        let examiner = kind.examiner(transport: transport, credentials: FixedCredential(value: await credential()))
+        let source = Credentials(configuration, environment: environment)
+        let keys = FixedCredential(value: await credential(), place: source.keyPlace)
+        let examiner = kind.examiner(transport: transport, credentials: keys)
         guard let examiner else { return clock(nil, address) }
         let examination = await TimeLimit.wait(Self.limit * 4) { await examiner.examine() }
         let askedAt = wallTimeMilliseconds() / 1000
@@ -151,6 +153,7 @@ package struct ServerProbe: Sendable {
 /// A credential that was read once.
 private struct FixedCredential: CredentialSource {
     let value: Credential?
+    let place: String?
     func credential() -> Credential? { value }
 }
 

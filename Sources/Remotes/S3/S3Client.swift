@@ -73,6 +73,7 @@ final class S3Client: Sendable {
     let transport: any HTTPTransport
     private let authorizer: any Authorizer
     private let clock: ServerClock
+    private let keyPlace: String?
     /// Whether the server refused a request because of its condition.
     private let refusesConditions = Atomic(false)
 
@@ -82,6 +83,7 @@ final class S3Client: Sendable {
         self.transport = transport
         authorizer = SigV4Authorizer(credentials, url: address.base, region: options.region, clock: clock)
         self.clock = clock
+        keyPlace = credentials.place
     }
 
     /// Sends a request and waits for the reply.
@@ -93,7 +95,8 @@ final class S3Client: Sendable {
         let mask = try await authorizer.authorize(&request, payload: call.payload)
         let judge = S3Judge(
             operation: call.operation, mask: mask, clock: clock, region: options.region,
-            length: request.body.contentLength, hasStorageSettings: options.hasStorageSettings)
+            bucket: options.bucket, prefix: options.prefix, keyPlace: keyPlace, length: request.body.contentLength,
+            hasStorageSettings: options.hasStorageSettings)
         do {
             let reply = try await transport.send(request)
             let root = reply.body.isEmpty ? nil : XMLElement(reply.body)

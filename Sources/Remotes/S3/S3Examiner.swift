@@ -1,5 +1,6 @@
 import HTTPTypes
 public import Transport
+import URLs
 import UploadCore
 
 /// Examines an S3 store with a small object under `remote.prefix`: whether the keys may write, read and delete it, whether
@@ -8,6 +9,9 @@ import UploadCore
 public struct S3Examiner: RemoteExaminer {
     /// The content of the object.
     private static let text = Array("outbox doctor\n".utf8)
+
+    /// How long a whole part may take.
+    private static let longestPart = Duration.seconds(10)
 
     private let remote: S3Remote
     private let upload: UploadDescription
@@ -34,7 +38,7 @@ public struct S3Examiner: RemoteExaminer {
             type: MediaType(kind: .other, mime: "text/plain"), modified: nil)
     }
 
-    /// Sends seven requests, one more if this machine's clock is wrong.
+    /// Sends eight requests, one more if this machine's clock is wrong.
     public func examine() async -> RemoteExamination {
         var examination = RemoteExamination(findings: [])
         do throws(RemoteFailure) {
@@ -48,6 +52,7 @@ public struct S3Examiner: RemoteExaminer {
 
     private func examine(_ examination: inout RemoteExamination) async throws(RemoteFailure) {
         let bucket = client.options.bucket
+        examination.findings += settingFindings
         var first = try await put(&examination)
         if let failure = first.failure, case .temporary(let error, _, _) = failure, error.code == "clock_skew" {
             examination.findings.append(.init(.warning, error.message, remedy: "Set this machine's clock."))
@@ -89,6 +94,29 @@ public struct S3Examiner: RemoteExaminer {
         try await examineParts(&examination)
     }
 
+    /// What looks wrong in the settings.
+    private var settingFindings: [RemoteExamination.Finding] {
+        let options = client.options
+        var findings: [RemoteExamination.Finding] = []
+        if let url = WebURL(options.endpoint),
+            url.path.split(separator: "/").last.map(String.init) == options.bucket
+                || url.authority.host.hasPrefix(options.bucket + ".")
+        {
+            findings.append(
+                .init(
+                    .warning, "remote.url contains the bucket \(options.bucket), which the agent adds itself",
+                    remedy: "Take the bucket out of remote.url."))
+        }
+        if S3Options.isOdd(prefix: options.prefix) {
+            findings.append(
+                .init(
+                    .warning,
+                    "remote.prefix \"\(options.prefix)\" has an empty part, and many stores take no such keys",
+                    remedy: "Set it to \"\(S3Options.usual(prefix: options.prefix))\"."))
+        }
+        return findings
+    }
+
     private func delete(_ examination: inout RemoteExamination) async throws(RemoteFailure) {
         let delete = try await client.exchange(.init(operation: "DeleteObject", method: .delete, key: key))
         if delete.failure != nil, !delete.meansMissing {
@@ -110,6 +138,7 @@ public struct S3Examiner: RemoteExaminer {
                     "the access keys may not list the parts of an upload; after a restart the agent's own record counts",
                     remedy: "Allow s3:ListMultipartUploadParts.", isAboutCredentials: true))
         }
+        await examinePart(&examination, of: handle)
         do throws(RemoteFailure) {
             try await remote.remove([handle])
         } catch {
@@ -119,6 +148,31 @@ public struct S3Examiner: RemoteExaminer {
                     remedy: "Allow s3:AbortMultipartUpload, or let the bucket expire incomplete uploads.",
                     isAboutCredentials: true))
         }
+    }
+
+    /// Sends a part of the usual size, which a proxy may refuse.
+    private func examinePart(_ examination: inout RemoteExamination, of handle: RemoteHandle) async {
+        let size = UInt64(remote.traits.fragmentSize)
+        let sending = Task { () -> RemoteExamination.Finding? in
+            var call = S3Client.Call(
+                operation: "UploadPart", method: .put, key: handle.object,
+                query: [("partNumber", "1"), ("uploadId", handle.id)])
+            do throws(RemoteFailure) {
+                try await remote.attach(ZeroBody(length: size), to: &call)
+                try await client.exchange(call).accept()
+                return nil
+            } catch .cancelled {
+                return .init(.note, "the link is too slow to try a whole part of \(size) bytes")
+            } catch {
+                return .init(error, credentials: "Correct the access keys; see docs/remotes.md.")
+            }
+        }
+        let limit = Task {
+            try? await Task.sleep(for: Self.longestPart)
+            sending.cancel()
+        }
+        if let finding = await sending.value { examination.findings.append(finding) }
+        limit.cancel()
     }
 
     private func put(_ examination: inout RemoteExamination) async throws(RemoteFailure) -> S3Client.Answer {

@@ -37,6 +37,15 @@ public struct S3Options: Hashable, Sendable {
     /// The size of a part in bytes; nil for 8 MiB. Parts double until 10,000 suffice for a file.
     public var partSize: UInt32?
 
+    /// Whether a prefix has an empty part, as in `/cam/` or `cam//x/`. Many stores take no such keys.
+    static func isOdd(prefix: String) -> Bool { prefix != usual(prefix: prefix) }
+
+    /// Returns a prefix without empty parts.
+    static func usual(prefix: String) -> String {
+        let parts = prefix.split(separator: "/").joined(separator: "/")
+        return prefix.hasSuffix("/") && !parts.isEmpty ? parts + "/" : parts
+    }
+
     /// Whether requests that create objects carry settings that the store may refuse.
     var hasStorageSettings: Bool {
         [storageClass, serverSideEncryption, encryptionKeyID, acl].contains { $0 != nil }

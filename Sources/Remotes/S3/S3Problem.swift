@@ -67,6 +67,12 @@ struct S3Judge: Sendable {
     let clock: ServerClock
     /// The region that the requests are signed for.
     let region: String
+    /// The bucket of the requests.
+    var bucket = ""
+    /// What the keys of objects begin with.
+    var prefix = ""
+    /// Where the access keys come from.
+    var keyPlace: String?
     /// The number of bytes that the request carried.
     var length: UInt64 = 0
     /// Whether requests that create objects carry settings of the configuration, such as a storage class.
@@ -93,6 +99,25 @@ struct S3Judge: Sendable {
     ///
     /// - Parameter problem: see ``S3Problem``.
     func failure(_ problem: S3Problem, _ reply: HTTPReply) -> RemoteFailure {
+        let failure = usualFailure(problem, reply)
+        guard S3Options.isOdd(prefix: prefix) else { return failure }
+        // Stores refuse such keys in many ways, or change them, which invalidates the signature.
+        let isAboutKey =
+            switch failure {
+            case .permanent, .temporary(_, _, .gateway): (300...499).contains(problem.status)
+            case .signedOut: problem.code == "SignatureDoesNotMatch"
+            default: false
+            }
+        guard isAboutKey else { return failure }
+        let message =
+            "\(operation): the server answered \(problem.status)\(problem.code.map { " \(mask.hide(in: $0).prefix(100))" } ?? "")"
+            + "; correct remote.prefix \"\(prefix)\": no part of it may be empty, as in \"\(S3Options.usual(prefix: prefix))\""
+        return .temporary(
+            FileError(code: "refused_setting", message: message, retryable: true),
+            retryAfter: RetryAfter.duration(in: reply.headers), outlook: .lasting)
+    }
+
+    private func usualFailure(_ problem: S3Problem, _ reply: HTTPReply) -> RemoteFailure {
         let retryAfter = RetryAfter.duration(in: reply.headers)
         // S3 names the reason in XML.
         if problem.isForeign && problem.status < 500 || problem.code == nil && problem.status == 413 {
@@ -130,8 +155,10 @@ struct S3Judge: Sendable {
             return temporary("clock_skew", advice, .trouble)
         case "ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken",
             "TokenRefreshRequired", "InvalidSecurity", "NotSignedUp", "AuthorizationQueryParametersError":
-            return .signedOut(FileError(code: "signed_out", message: message, retryable: true))
-        case "NoSuchBucket": return temporary("no_such_bucket", "; create the bucket, or correct remote.bucket")
+            let advice = "; correct the access keys" + (keyPlace.map { " (\($0))" } ?? "")
+            return .signedOut(FileError(code: "signed_out", message: message + advice, retryable: true))
+        case "NoSuchBucket":
+            return temporary("no_such_bucket", "; create the bucket \(bucket), or correct remote.bucket")
         case "AccessDenied", "AllAccessDisabled", "AccountProblem", "InvalidObjectState",
             "AccessControlListNotSupported":
             return temporary("access_denied", "; allow the key \(Self.permission(for: operation))")

@@ -171,7 +171,7 @@ public final class S3Remote: Remote {
     /// Returns the header fields that the store keeps with an object.
     func objectHeaders(_ upload: UploadDescription) -> HTTPFields {
         var headers: HTTPFields = [.contentType: upload.type.mime, S3Header.metaMD5: upload.key.description]
-        if let modified = upload.modified { headers[S3Header.metaModified] = "\(modified)" }
+        if let modified = upload.modified { headers[S3Header.metaModified] = ModificationTime.text(modified) }
         // All metadata of an object may have 2 KiB.
         let path = S3Address.encodedPath(upload.path.bytes)
         if path.utf8.count <= 1500 { headers[S3Header.metaPath] = path }

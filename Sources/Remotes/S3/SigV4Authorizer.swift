@@ -35,8 +35,9 @@ public final class SigV4Authorizer: Authorizer {
         _ request: inout TransportRequest, payload: String?
     ) async throws(RemoteFailure) -> TokenMask {
         guard case .keys(let keys) = await credentials.credential() else {
-            let message =
-                "there are no access keys for S3; see the keys of [remote] in agent.toml, or set AWS_ACCESS_KEY_ID"
+            let place =
+                credentials.place.map { "\($0) has none" } ?? "set remote.access_key_file and remote.secret_key_file"
+            let message = "there are no access keys for S3: \(place)"
             throw .signedOut(FileError(code: "signed_out", message: message, retryable: true))
         }
         guard let url = WebURL(request.url) else {

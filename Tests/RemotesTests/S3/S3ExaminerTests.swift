@@ -31,7 +31,7 @@ struct S3ExaminerTests {
         #expect(
             server.log == [
                 "PutObject", "PutObject", "HeadObject", "DeleteObject", "CreateMultipartUpload", "ListParts",
-                "AbortMultipartUpload",
+                "UploadPart", "AbortMultipartUpload",
             ])
         #expect(server.openUploads == 0)
     }
@@ -53,7 +53,9 @@ struct S3ExaminerTests {
             $0.checksum = .sha256
         }
         #expect(examination.findings.map(\.level) == [.ok, .ok, .ok])
-        let writes = server.transport.requests.filter { ["PUT", "POST"].contains($0.method) }
+        let writes = server.transport.requests.filter {
+            ["PUT", "POST"].contains($0.method) && !$0.url.contains("partNumber")
+        }
         #expect(writes.count == 3)
         for write in writes {
             #expect(write.headers["x-amz-storage-class"] == "COLD" && write.headers["x-amz-acl"] == "private")
@@ -102,6 +104,27 @@ struct S3ExaminerTests {
         #expect(others.last?.remedy?.contains("s3:ListMultipartUploadParts") == true)
     }
 
+    @Test("stops at a proxy that takes no whole part")
+    func part() async {
+        let server = FakeS3Server()
+        server.change { $0.errors = [("UploadPart", 413, "")] }
+        let findings = await examine(server).findings
+        #expect(findings.map(\.level) == [.ok, .ok, .ok, .stop])
+        #expect(findings.last?.message.contains("8388608 bytes") == true)
+        #expect(findings.last?.message.contains("client_max_body_size") == true)
+        #expect(server.openUploads == 0)
+    }
+
+    @Test("warns of a bucket in the URL, and of a prefix with an empty part")
+    func settingsThatLookWrong() async {
+        for endpoint in ["https://s3.example.org/photos", "https://photos.s3.example.org"] {
+            let findings = await examine(FakeS3Server()) { $0.endpoint = endpoint }.findings
+            #expect(findings.first?.level == .warning && findings.first?.message.contains("bucket photos") == true)
+        }
+        let findings = await examine(FakeS3Server()) { $0.prefix = "/in/" }.findings
+        #expect(findings.first?.level == .warning && findings.first?.remedy?.contains("\"in/\"") == true)
+    }
+
     @Test("names a wrong clock, and goes on")
     func clock() async {
         let server = FakeS3Server()
@@ -115,7 +138,7 @@ struct S3ExaminerTests {
         server.change { $0.errors = [("PutObject", 404, "NoSuchBucket")] }
         var findings = await examine(server).findings
         #expect(findings.map(\.level) == [.stop])
-        #expect(findings.first?.message.contains("create the bucket, or correct remote.bucket") == true)
+        #expect(findings.first?.message.contains("create the bucket photos, or correct remote.bucket") == true)
         server.credentials.set(AccessKeys(id: "AKIAOTHER", secret: "x"))
         findings = await examine(server).findings
         #expect(findings.map(\.level) == [.stop] && findings.first?.isAboutCredentials == true)

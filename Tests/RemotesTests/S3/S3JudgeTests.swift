@@ -46,8 +46,8 @@ struct S3JudgeTests {
     @Test(
         "judges errors by their code",
         arguments: [
-            (503, "SlowDown", "temporary server_busy trouble"),
-            (503, "ServiceUnavailable", "temporary server_busy trouble"),
+            (503, "SlowDown", "temporary server_busy busy"),
+            (503, "ServiceUnavailable", "temporary server_busy busy"),
             (403, "RequestTimeTooSkewed", "temporary clock_skew trouble"),
             (400, "ExpiredToken", "signedOut signed_out"),
             (403, "InvalidAccessKeyId", "signedOut signed_out"), (403, "SignatureDoesNotMatch", "signedOut signed_out"),
@@ -86,17 +86,47 @@ struct S3JudgeTests {
         arguments: [
             (403, "", "temporary access_denied lasting"), (404, "", "temporary wrong_url lasting"),
             (410, "", "temporary wrong_url lasting"),
-            (502, "", "temporary server_error away"),
-            (503, "<html>busy</html>", "temporary server_error away"),
+            (502, "", "temporary server_error gateway"),
+            (503, "<html>busy</html>", "temporary server_error gateway"),
             (404, "<html>no</html>", "temporary bad_reply lasting"),
-            (302, "<html>log in</html>", "temporary captive_portal away"), (302, "", "temporary captive_portal away"),
-            (511, "<html>log in</html>", "temporary captive_portal away"),
-            (413, "too large", "temporary bad_reply lasting"),
+            (302, "<html>log in</html>", "temporary captive_portal gateway"),
+            (302, "", "temporary captive_portal gateway"),
+            (511, "<html>log in</html>", "temporary captive_portal gateway"),
+            (413, "too large", "temporary too_large_for_proxy lasting"),
+            (400, "<html>request body too large</html>", "temporary too_large_for_proxy lasting"),
             (501, "", "temporary refused_setting lasting"),
-            (413, "", "permanent refused"), (401, "", "signedOut signed_out"),
+            (413, "", "temporary too_large_for_proxy lasting"), (401, "", "signedOut signed_out"),
         ])
     func others(status: Int, body: String, expected: String) throws {
         #expect(summary(try failure(HTTPReply(status: status, body: Array(body.utf8)))) == expected)
+    }
+
+    @Test(
+        "blames a prefix with an empty part for refusals that may be about it", arguments: ["/cam/", "cam//x/"],
+        [(400, "XMinioInvalidObjectName"), (403, "SignatureDoesNotMatch"), (308, ""), (400, "KeyTooLongError")])
+    func oddPrefix(prefix: String, answer: (status: Int, code: String)) throws {
+        var judge = judge()
+        judge.prefix = prefix
+        let reply = reply(answer.status, answer.code.isEmpty ? nil : answer.code)
+        let failure = judge.failure(try #require(S3Problem(reply)), reply)
+        #expect(summary(failure) == "temporary refused_setting lasting")
+        #expect(message(failure).contains("remote.prefix \"\(prefix)\""))
+        judge.prefix = "cam/x/"
+        #expect(summary(judge.failure(try #require(S3Problem(reply)), reply)) != "temporary refused_setting lasting")
+    }
+
+    @Test("names the place of refused keys, and a missing bucket")
+    func places() throws {
+        var judge = judge()
+        judge.keyPlace = "access_key_file /etc/keys"
+        judge.bucket = "photos"
+        func message(_ status: Int, _ code: String) throws -> String {
+            let reply = reply(status, code)
+            return self.message(judge.failure(try #require(S3Problem(reply)), reply))
+        }
+        #expect(
+            try message(403, "InvalidAccessKeyId").hasSuffix("; correct the access keys (access_key_file /etc/keys)"))
+        #expect(try message(404, "NoSuchBucket").contains("create the bucket photos"))
     }
 
     @Test("finds no problem in a success", arguments: ["", "<CompleteMultipartUploadResult/>", "text"])

@@ -1,3 +1,4 @@
+import AgentSupport
 import AgentTestSupport
 import FileWatch
 import Foundation

@@ -21,8 +21,11 @@ enum Judgement: Equatable, Sendable {
 
     /// The table of contract section 4.
     ///
-    /// - Parameter isForeign: whether the body is neither empty nor the protocol's JSON.
-    static func expected(_ status: Int, knownIDs: Bool, isForeign: Bool = false) -> Judgement {
+    /// - Parameters:
+    ///   - isForeign: whether the body is neither empty nor the protocol's JSON.
+    ///   - isPage: whether the body is a web page.
+    static func expected(_ status: Int, knownIDs: Bool, isForeign: Bool = false, isPage: Bool = false) -> Judgement {
+        if isPage, [401, 403].contains(status) || knownIDs && [404, 410].contains(status) { return .slow }
         // Without the protocol's JSON, a proxy refuses the size of the request.
         if status == 413, isForeign { return .slow }
         let judgement = expectedByStatus(status, knownIDs: knownIDs)
@@ -281,11 +284,11 @@ struct ReplyJudgeTests {
             "<html>", "{", "\u{0}", #"{"code":200,"message":7}"#, #"{"data":"#, String(repeating: "[", count: 9000),
         ]
         for body in bodies {
-            let expected = Judgement.expected(status, knownIDs: true, isForeign: true)
+            let expected = Judgement.expected(status, knownIDs: true, isForeign: true, isPage: body == "<html>")
             #expect(judge(reply(status, body)) == expected, "\(body.prefix(20))")
         }
         for blank in [" ", "\r\n"] {
-            #expect(judge(reply(status, blank)) == .expected(status, knownIDs: true))
+            #expect(judge(reply(status, blank)) == .expected(status, knownIDs: true, isForeign: status == 413))
         }
     }
 

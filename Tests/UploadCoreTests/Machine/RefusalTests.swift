@@ -8,8 +8,11 @@ struct RefusalTests {
         FileError(code: "bad_reply", message: "a page", retryable: true), outlook: .lasting)
     private static let failures: [RemoteFailure] = [
         page, .busy, .refused, .outOfStep(.busy), .busyUpload(.busy), .forgotten,
-        .temporary(.busy, outlook: .gateway), .temporary(.busy, outlook: .busy), .temporary(.busy, outlook: .away),
-        .temporary(.busy, retryAfter: .seconds(2)),
+        .temporary(.busy, outlook: .gateway),
+    ]
+    /// Failures that say nothing about the content, so that a batch stays one.
+    private static let general: [RemoteFailure] = [
+        .temporary(.busy, outlook: .busy), .temporary(.busy, outlook: .away),
     ]
 
     /// Returns the answer to a request: a failure if it is about the bad upload.
@@ -28,8 +31,10 @@ struct RefusalTests {
         "holds up no other for more than 5 s, whatever the answer",
         arguments: [RemoteTraits.fileSection, .tus, .s3], [1, 2, 5])
     func others(traits: RemoteTraits, files: Int) {
-        for failure in Self.failures {
-            for kind in [Begun.Kind.register, .send, .finish] where traits.batch > 1 || kind != .finish {
+        for failure in Self.failures + Self.general {
+            let isGeneral = Self.general.contains(failure)
+            for kind in [Begun.Kind.register, .send, .finish]
+            where isGeneral ? kind == .send : traits.batch > 1 || kind != .finish {
                 var bench = Bench(traits, files: files)
                 drop(1...9, in: &bench)
                 bench.run(for: .seconds(5), Self.refuses(failure, [kind]))

@@ -39,7 +39,7 @@ struct RefusedBodies: Trial {
         for status in 400...599 {
             for fault in [FaultServer.Fault.status(status), .page(status)] {
                 let requests = kind.sendingRequests.sorted() + (kind == .filesection ? ["preLoad", "isFinish"] : [])
-                for request in requests where !concernsAccount(fault, request) {
+                for request in requests where !concernsAll(fault, request) {
                     cases.append(Case(request: request, fault: fault))
                 }
             }
@@ -50,11 +50,14 @@ struct RefusedBodies: Trial {
             named.prefix(context.size == .quick ? 2 : named.count) + cases.shuffled(using: &random).prefix(count))
     }
 
-    /// Whether a refusal is about the credentials, so that all files must wait.
-    private func concernsAccount(_ fault: FaultServer.Fault, _ request: String) -> Bool {
+    /// Whether a refusal is about the credentials, or asks for fewer requests in the answer to a batch, so that all files
+    /// must wait.
+    private func concernsAll(_ fault: FaultServer.Fault, _ request: String) -> Bool {
         switch fault {
         case .status(401, _): true
         case .status(403, _): kind == .filesection
+        case .status(let status, _), .page(let status):
+            [408, 425, 429].contains(status) && !kind.sendingRequests.contains(request)
         default: false
         }
     }

@@ -62,7 +62,9 @@ struct CommitOrderTests {
         ]
         let held = requests.map(AgentStep.request) + [.takeAgain(path, one), .retire(path), .path(.lookAgain(path))]
         for step in held { #expect(!order.isReady(step), "\(step)") }
-        let ready = [.report([path]), .reportUploads([one]), .reportAllUploads] + SessionSteps.serverTrouble(nil, usesKeys: false)
+        let ready =
+            [.report([path]), .reportUploads([one]), .reportAllUploads]
+            + SessionSteps.serverTrouble(nil, usesKeys: false)
         for step in ready { #expect(order.isReady(step), "\(step)") }
     }
 

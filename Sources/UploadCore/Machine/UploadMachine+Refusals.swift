@@ -14,7 +14,7 @@ extension UploadMachine {
             isRefusal: failure.mayBeAboutContent, isLasting: failure.outlook == .lasting)
         guard setback.isRefusal || failure.outlook?.isAbsence == true, !request.wasProbe else { return setback }
         let since = earlier?.at ?? (setback.isRefusal ? request.begun : nil)
-        let isKnown = earlier?.isOwn == true && uploads[key]?.error == error
+        let isKnown = earlier?.isOwn == true && uploads[key]?.error?.code == error.code
         setback.isOwn = isKnown || since.map { gates.hasPassed(request.kind, besides: key, after: $0) } ?? false
         return setback
     }

@@ -134,7 +134,7 @@ import Testing
             try server.upload(first, token: "alice-token")
             let refusal = try Self.preLoad(second, "alice-token", server)
             #expect(refusal.status == 507)
-            #expect((refusal.json["message"] as? String)?.contains("quota of 10.0 kB") == true)
+            #expect((refusal.json["message"] as? String)?.contains("quota of 10 kB") == true)
             // A content that the user already stored takes no further space.
             #expect(try Self.preLoad(first, "alice-token", server).status == 200)
             #expect(try Self.preLoad(second, "bob-token", server).status == 200)

@@ -1,4 +1,5 @@
 import NIOCore
+import Synchronization
 
 /// Passes the bytes of a connection to the parser as far as the request in turn may reach.
 ///
@@ -30,6 +31,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
     private var stretch = Stretch.lines
     private var held = ByteBuffer()
     private var isPassing = false
+    /// The turn of the next request, which is here already.
+    private var lateTurn: Scheduled<Void>?
     private var isShut = false
     private var isLineEmpty = true
     private var unparsed = 0
@@ -46,6 +49,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        lateTurn?.cancel()
+        lateTurn = nil
     }
 
     private func setReadSize(_ size: Int) {
@@ -65,9 +70,30 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
             readsLarge = isLarge
             setReadSize(isLarge ? Self.largeRead : Self.smallRead)
         }
-        guard !isPassing, let context, stretch != .nothing else { return }
+        guard !isPassing, lateTurn == nil, let context, stretch != .nothing else { return }
+        guard stretch == .lines, held.readableBytes > 0 else { return resume(context) }
+        lateTurn = context.eventLoop.assumeIsolated().scheduleTask(in: Self.delayOfLateTurn()) {
+            self.lateTurn = nil
+            self.resume(context)
+        }
+    }
+
+    private func resume(_ context: ChannelHandlerContext) {
         if pass(context) { context.fireChannelReadComplete() }
         goOn(context)
+    }
+
+    /// When the last of the requests that are here before their turn has its turn, in the whole process.
+    private static let lastLateTurn = Mutex(NIODeadline.uptimeNanoseconds(0))
+
+    /// Returns how long such a request waits. An event loop looks after its sockets when no task is ready, so requests in
+    /// memory, each ready at once, would hold up all other connections for seconds.
+    private static func delayOfLateTurn() -> TimeAmount {
+        lastLateTurn.withLock { last in
+            let now = NIODeadline.now()
+            last = min(max(last, now) + .milliseconds(5), now + .seconds(5))
+            return last - now
+        }
     }
 
     /// Notes that the parser recognised a part.
@@ -128,6 +154,7 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// - Returns: Whether any byte was passed.
     private func pass(_ context: ChannelHandlerContext) -> Bool {
+        guard lateTurn == nil else { return false }
         isPassing = true
         defer { isPassing = false }
         var hasPassed = false

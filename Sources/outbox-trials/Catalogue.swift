@@ -46,5 +46,6 @@ enum Catalogue {
         RefusedBodies(),
         RefusedBodies(kind: .tus),
         RefusedBodies(kind: .s3),
+        HostilePeers(),
     ]
 }

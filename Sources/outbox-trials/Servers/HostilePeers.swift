@@ -1,0 +1,137 @@
+import EndToEndSupport
+import Foundation
+import Glibc
+import TestSupport
+
+/// R35: strangers, a registered user and guests with a link against the receiver.
+struct HostilePeers: Trial {
+    let name = "R35"
+    let title = "hostile peers of the receiver"
+    let bar = "the owner's small request takes 1 s at most; 256 MiB; the space of the others stays theirs"
+    let company = Company.inQuickRuns
+
+    /// One way of harming, and the connections that go that way.
+    private struct Attack {
+        let name: String
+        let manner: Flood.Manner
+    }
+
+    private static let quota = 1 << 20
+
+    func run(_ context: TrialContext) async throws -> Outcome {
+        try raiseDescriptorLimit()
+        let receiver = try Receiver(in: context.place)
+        let tokens = receiver.directory.path("tokens")
+        try Files.write(Array("owner-token owner\nmallory-token mallory quota=1MiB\n".utf8), to: tokens)
+        receiver.options = ["--token-file", tokens, "--max-connections-per-address", "1000", "--log-level", "error"]
+        try await receiver.start()
+        var findings = Findings()
+        let owner = Peer(port: receiver.port, token: "owner-token")
+        let film = SampleMedia.jpeg.bytes(size: 16 << 20, seed: context.seed)
+        let shared = owner.upload(film, path: "film.jpg")
+        guard let link = shared.url else { throw Surprise("the owner could not upload: \(shared.status)") }
+
+        let count = context.count(quick: 100, usual: 900, long: 900)
+        var slowest = Duration.zero
+        for attack in Self.attacks(on: receiver.port, link: link) {
+            let before = receiver.program?.peakResidentBytes ?? 0
+            let flood = Flood(count, to: receiver.port, attack.manner)
+            let end = ContinuousClock.now + .seconds(context.count(quick: 2, usual: 10, long: 120))
+            while ContinuousClock.now < end {
+                let begun = ContinuousClock.now
+                let reply = owner.exchange("/fileSection/isFinish.do", body: Array(#"{"fileIds":[]}"#.utf8))
+                let took = ContinuousClock.now - begun
+                slowest = max(slowest, took)
+                findings.expect(reply?.status == 200, "\(attack.name): the owner got \(reply?.status ?? 0)")
+                findings.expect(
+                    took < context.atMost(.seconds(1)), "\(attack.name): the owner's small request took \(took)")
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            try await flood.end()
+            let peak = receiver.program?.peakResidentBytes ?? 0
+            findings.expect(
+                peak < 256 << 20, "\(attack.name): \(peak >> 20) MiB of memory, \(before >> 20) MiB before")
+        }
+        let tiny = tinyFiles(Peer(port: receiver.port, token: "mallory-token"), context, &findings)
+        let mallory = try Self.taken(receiver.root, without: film.count)
+        findings.expect(
+            mallory < Self.quota + 48 << 20, "\(mallory >> 20) MiB are taken by a user with a quota of 1 MiB")
+        let last = owner.upload(SampleMedia.jpeg.bytes(size: 3 << 20, seed: context.seed &+ 1), path: "last.jpg")
+        findings.expect(last.status == 200 && last.url != nil, "the owner's file after all: \(last.status)")
+        let peak = receiver.program?.peakResidentBytes ?? 0
+        receiver.program?.kill(SIGTERM)
+        let ending = try await receiver.program?.wait(timeout: context.atMost(.seconds(5)))
+        findings.expect(ending == .exited(0), "SIGTERM: \(String(describing: ending))")
+        return findings.outcome(
+            "\(count) connections a way, the owner's small request at most \(Int(slowest / .milliseconds(1))) ms, "
+                + "\(peak >> 20) MiB, \(tiny) tiny files of mallory, who took \(mallory >> 10) KiB")
+    }
+
+    private static func attacks(on port: Int, link: String) -> [Attack] {
+        let stranger = Peer(port: port)
+        let mallory = Peer(port: port, token: "mallory-token")
+        func many(_ request: [UInt8]) -> [UInt8] { Array(repeatElement(request, count: 200).joined()) }
+        let ids = (0..<50).map { number in
+            let path = String(repeating: "n", count: 4000) + "/\(number)"
+            return #"{"fileName":"a","totalSize":1,"md5":"\#(Digest.md5([UInt8(number)]))","path":"\#(path)"}"#
+        }
+        let preLoad = mallory.request(
+            "/fileSection/preLoad.do", body: Array(#"{"files":[\#(ids.joined(separator: ","))]}"#.utf8))
+        return [
+            Attack(name: "pipelining", manner: .init(bytes: many(stranger.request("/health")))),
+            Attack(
+                name: "pipelining without a token",
+                manner: .init(bytes: many(stranger.request("/fileSection/isFinish.do", body: [1, 2])))),
+            Attack(
+                name: "pipelining with a token",
+                manner: .init(
+                    bytes: many(mallory.request("/fileSection/isFinish.do", body: Array(#"{"fileIds":[]}"#.utf8))))),
+            Attack(
+                name: "trickling heads",
+                manner: .init(
+                    bytes: stranger.request("/" + String(repeating: "a", count: 8000)), sends: 1, pause: 100_000)),
+            Attack(
+                name: "trickling bodies",
+                manner: .init(
+                    bytes: mallory.request("/fileSection/isFinish.do", body: [UInt8](repeating: 32, count: 100_000)),
+                    sends: 400, pause: 100_000)),
+            Attack(name: "many ids", manner: .init(bytes: preLoad, sends: 1 << 20, reads: 1 << 16)),
+            Attack(
+                name: "slow downloads",
+                manner: .init(bytes: stranger.request(link), repeats: false, reads: 100, pause: 100_000)),
+        ]
+    }
+
+    /// Has mallory upload tiny files in directories of their own until the quota ends it.
+    private func tinyFiles(_ mallory: Peer, _ context: TrialContext, _ findings: inout Findings) -> Int {
+        var count = 0
+        while count < 2000 {
+            let content = Array("\(context.seed) \(count)".utf8)
+            guard mallory.upload(content, path: "\(count)/\(count)/a.jpg").status == 200 else { break }
+            count += 1
+        }
+        findings.expect(count < 1000, "\(count) files in directories of their own fit into a quota of 1 MiB")
+        return count
+    }
+
+    /// Returns what the root takes on the disk beside the owner's film, in bytes.
+    private static func taken(_ root: String, without film: Int) throws -> Int {
+        let output = try FileManager.default.subpathsOfDirectory(atPath: root)
+        var seen: Set<UInt> = []
+        let blocks = output.reduce(into: 0) { sum, path in
+            var status = stat()
+            guard lstat("\(root)/\(path)", &status) == 0, seen.insert(UInt(status.st_ino)).inserted else { return }
+            sum += Int(status.st_blocks)
+        }
+        // 256 directories of `objects/` are there from the start.
+        return blocks * 512 - film - 257 * 4096
+    }
+
+    private func raiseDescriptorLimit() throws {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = min(limit.rlim_max, 8192)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        guard limit.rlim_cur > 1200 else { throw Surprise("only \(limit.rlim_cur) descriptors") }
+    }
+}

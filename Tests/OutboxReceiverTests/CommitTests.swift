@@ -30,8 +30,7 @@ import Testing
             _ = try server.commit([ids[0], ids[1]], revision: 2)
             let lists: [([String], revision: Int, title: String, cover: Int)] = [
                 ([ids[0], ids[2]], 2, "A day at the sea", 0), ([ids[0]], 2, "A day at the sea", 0),
-                ([ids[1], ids[0]], 2, "A day at the sea", 0), ([ids[0], ids[1]], 2, "Another title", 0),
-                ([ids[0], ids[1]], 2, "A day at the sea", 1), ([ids[2]], 1, "A day at the sea", 2),
+                ([ids[1], ids[0]], 2, "A day at the sea", 0), ([ids[2]], 1, "A day at the sea", 2),
             ]
             for list in lists {
                 let reply = try server.post(
@@ -43,8 +42,10 @@ import Testing
                 #expect(reply.status == 409, "\(list)")
                 #expect(reply.data["revision"] as? Int == 2, "\(list)")
             }
-            // The same list in an earlier revision, as in a request that was repeated late.
+            // Requests that are repeated late, even if the server forgot their ids.
             #expect(try server.commit([ids[0], ids[1]], revision: 1) == path)
+            #expect(try server.post("/fileSection/delete.do", ["fileIds": [ids[0]]]).status == 200)
+            #expect(try server.commit([ids[0]]) == path)
             #expect(try server.commit([ids[2]], revision: 3) == path)
         }
     }

@@ -14,7 +14,7 @@ struct SourceRoutes {
         let message = try CommitMessage(try await request.json())
         let source = Commit.Source(user: user, id: message.sourceID)
         // The file ids of a repeated request may be forgotten by now.
-        if let known = try await store.commit(of: source, repeatedAs: message.digest, message.revision) {
+        if let known = try await store.commit(of: source, repeatedAs: message.digest) {
             log.committed(message, user: user, outcome: .unchanged, latest: known.revision)
             return .json(["url": .string(links.source(known))])
         }
@@ -25,7 +25,7 @@ struct SourceRoutes {
             Commit(
                 source: source, revision: message.revision, token: .random(), title: message.title,
                 createDate: message.createDate, cover: cover, contents: contents.filter { listed.insert($0).inserted },
-                request: message.digest))
+                requests: [message.digest]))
         log.committed(message, user: user, outcome: outcome, latest: commit.revision)
         return .json(["url": .string(links.source(commit))])
     }
@@ -90,9 +90,9 @@ struct CommitMessage {
     let cover: String?
     let fileIDs: [String]
 
-    /// Identifies title, cover and list, so that a repeated request is recognised without its files.
+    /// Identifies revision, title, cover and list, so that a repeated request is recognised without its files.
     var digest: Hex128 {
-        RunningMD5.hash(([title, cover ?? ""] + fileIDs).map { "\($0.utf8.count):\($0)" }.joined())
+        RunningMD5.hash((["\(revision)", title, cover ?? ""] + fileIDs).map { "\($0.utf8.count):\($0)" }.joined())
     }
 
     init(_ json: JSON) throws(Refusal) {

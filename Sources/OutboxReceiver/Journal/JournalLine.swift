@@ -54,7 +54,8 @@ enum JournalLine {
             [
                 "S", "\(commit.token)", commit.source.user, commit.source.id, "\(commit.revision)", commit.title,
                 commit.createDate, commit.cover.map { "\($0)" } ?? "",
-                commit.contents.map(\.description).joined(separator: ","), commit.request.map { "\($0)" } ?? "",
+                commit.contents.map(\.description).joined(separator: ","),
+                commit.requests.map(\.description).joined(separator: ","),
             ]
         }
     }
@@ -112,8 +113,10 @@ enum JournalLine {
             Commit(
                 source: Commit.Source(user: user, id: sourceID), revision: Int(revision), token: token, title: title,
                 createDate: createDate, cover: Hex128(cover),
-                contents: contents.split(separator: ",").compactMap { Hex128($0) }, request: fields.hex()))
+                contents: hexes(contents), requests: hexes(fields.text() ?? "")))
     }
+
+    private static func hexes(_ list: String) -> [Hex128] { list.split(separator: ",").compactMap { Hex128($0) } }
 
     private struct Fields {
         private var rest: ArraySlice<Slice<UnsafeRawBufferPointer>>

@@ -12,8 +12,8 @@ extension Store {
         case unchanged
     }
 
-    /// Records the commit, unless the source has the same in this revision or a later one. Durable on return. Throws a
-    /// ``Refusal`` if this revision or a later one shows something else: the client has an old copy of its state.
+    /// Records the commit, unless the source has the same list in this revision or a later one. Durable on return. Throws
+    /// a ``Refusal`` if this revision or a later one has another list: the client has an old copy of its state.
     /// - Returns: The commit that the post's URL now shows, with the token of the source's first commit.
     func commit(_ commit: Commit) async throws -> (commit: Commit, outcome: CommitOutcome) {
         try checkSpace(for: commit.charge)
@@ -21,7 +21,7 @@ extension Store {
         let result = try withBooks { books in
             let known = books.catalog.commit(commit.source)
             if let known, known.revision >= commit.revision {
-                guard known.showsSame(as: commit) else { throw Refusal.otherRevision(known.revision) }
+                guard known.contents == commit.contents else { throw Refusal.otherRevision(known.revision) }
                 return (known, CommitOutcome.unchanged)
             }
             guard known != nil || books.catalog.postCount(of: user) < Self.mostPosts else {
@@ -29,7 +29,10 @@ extension Store {
             }
             try checkQuota(of: user, for: commit.charge - (known?.charge ?? 0), books.catalog)
             var commit = commit
-            if let known { commit.token = known.token }
+            if let known {
+                commit.token = known.token
+                commit.requests = (known.requests + commit.requests).suffix(Commit.mostRequests)
+            }
             try books.journal.append([.committed(commit)])
             books.catalog.add(commit)
             return (commit, known == nil ? .created : .updated)
@@ -38,12 +41,9 @@ extension Store {
         return result
     }
 
-    /// Returns the post's commit if it came with this revision and request. Durable on return.
-    func commit(
-        of source: Commit.Source, repeatedAs request: Hex128, _ revision: Int
-    ) async throws -> Commit? {
-        guard let known = withBooks({ $0.catalog.commit(source) }), known.revision == revision, known.request == request
-        else { return nil }
+    /// Returns the post's commit if this request was accepted before. Durable on return.
+    func commit(of source: Commit.Source, repeatedAs request: Hex128) async throws -> Commit? {
+        guard let known = withBooks({ $0.catalog.commit(source) }), known.requests.contains(request) else { return nil }
         try await settle()
         return known
     }

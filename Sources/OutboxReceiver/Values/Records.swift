@@ -82,13 +82,12 @@ struct Commit: Equatable, Sendable {
     /// The tokens of the contents, in commit order.
     let cover: Hex128?
     let contents: [Hex128]
-    /// The digest of the request; nil if an older version stored the commit.
-    var request: Hex128?
+    /// The digests of the accepted requests, with their revisions, oldest first. Fewer if an older version stored the
+    /// commit.
+    var requests: [Hex128] = []
 
-    /// Whether readers see the same title, cover and files.
-    func showsSame(as other: Commit) -> Bool {
-        title == other.title && cover == other.cover && contents == other.contents
-    }
+    /// The most digests of requests that a post keeps.
+    static let mostRequests = 50
 }
 
 /// One line of the journal. Times are seconds since 1970.

@@ -97,6 +97,6 @@ import UploadCore
         let b = try add("a/b")
         let c = try add("a/b/c")
         tree.markListed(b)
-        #expect(Set(tree.unlistable(at: a)) == [a, c])
+        #expect(Set(tree.unlisted(at: a)) == [a, c])
     }
 }

@@ -33,6 +33,6 @@ struct LocalErrorTests {
     func final() {
         let meanings = [ENOENT, ENOTDIR, ELOOP, EISDIR, ENAMETOOLONG].map { LocalError(Errno(rawValue: $0)) }
         #expect(meanings == [.missing, .missing, .replaced, .replaced, .unusable])
-        #expect(!meanings.contains(where: \.isPassing))
+        #expect(!meanings.contains { $0.isPassing })
     }
 }

@@ -24,7 +24,7 @@ import Testing
         .committed(
             Commit(
                 source: Commit.Source(user: "a", id: "s"), revision: 2, token: .random(), title: "", createDate: "d",
-                cover: nil, contents: [.random(), .random()], request: .random())),
+                cover: nil, contents: [.random(), .random()], requests: [.random(), .random()])),
     ]
 
     private func inTemporaryFolder(_ body: (Folder, String) throws -> Void) throws {

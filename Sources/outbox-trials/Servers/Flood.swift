@@ -1,6 +1,7 @@
 import EndToEndSupport
 import Foundation
 import Glibc
+import TestSupport
 import Synchronization
 
 /// Many connections of peers who mean harm, on a thread of their own. Closed connections are replaced.

@@ -158,7 +158,9 @@ extension Watcher {
         }
         if isOnlySpelled(old, for: new, below: root) { return }
         // After an exchange of two names, the old name belongs to another directory.
-        if let status = try? self.status(of: old, below: root), status.kind == .directory, let parent = tree.find(old.parent) {
+        if let status = try? self.status(of: old, below: root), status.kind == .directory,
+            let parent = tree.find(old.parent)
+        {
             discover(Array(old.name), in: parent, .verify)
         }
     }

@@ -194,7 +194,8 @@ extension Watcher {
 
     /// - Throws: `.timedOut` if the file system does not answer.
     private func visit(
-        _ entry: NameList.Element, of listing: ScanQueue.Listing, below path: RelativePath, at place: OutboxMounts.Place?
+        _ entry: NameList.Element, of listing: ScanQueue.Listing, below path: RelativePath,
+        at place: OutboxMounts.Place?
     ) throws(Errno) {
         let child = path.appending(entry.name)
         let isDirectory: Bool

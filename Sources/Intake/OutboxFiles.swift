@@ -55,7 +55,8 @@ package struct OutboxFiles: Sendable {
 
     /// Returns the status of a path. Symbolic links are described, not followed.
     package func status(of path: RelativePath) throws(Errno) -> FileStatus {
-        try call(path, "finding") { [outbox] closer throws(Errno) in try outbox.open(closer: closer).status(path.bytes) }
+        try call(path, "finding") { [outbox] closer throws(Errno) in try outbox.open(closer: closer).status(path.bytes)
+        }
     }
 
     /// Identifies the outbox across restarts; `nil` if the outbox is missing. Device numbers are not included,

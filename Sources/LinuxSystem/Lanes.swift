@@ -25,9 +25,9 @@ public final class Lanes: Sendable {
 
         func lateCount(at place: String) -> Int { late.isEmpty ? 0 : late.keys.count { $0.place == place } }
 
-        mutating func forgetOld() {
+        mutating func forgetOld(after keepTime: UInt64) {
             let now = monotonicNanoseconds()
-            kept = kept.filter { now - $0.value.since < Lanes.keepTime }
+            kept = kept.filter { now - $0.value.since < keepTime }
         }
     }
 
@@ -54,15 +54,18 @@ public final class Lanes: Sendable {
     private static let impatience: UInt64 = 30_000_000
     private static let mostLatePerPlace = 8
     private static let mostLate = 64
-    fileprivate static let keepTime: UInt64 = 10_000_000_000
 
     /// Lists the calls that have not returned.
     public let stalls: Stalls
+    private let keepTime: UInt64
     private let state = Mutex(State())
 
     /// Creates lanes without threads.
-    public init(stalls: Stalls = Stalls()) {
+    ///
+    /// - Parameter keepTime: how long late results are kept, and idle threads stay.
+    public init(stalls: Stalls = Stalls(), keepTime: Duration = .seconds(10)) {
         self.stalls = stalls
+        self.keepTime = UInt64(clamping: keepTime.components.seconds) * 1_000_000_000
     }
 
     /// Has `body` called, on a thread that has the lock of no one, when a late call has returned.
@@ -93,7 +96,7 @@ public final class Lanes: Sendable {
             guard state.late[call] == nil, late < Self.mostLatePerPlace, state.late.count < Self.mostLate else {
                 return (nil, nil, 0)
             }
-            let thread = state.idle[place]?.popLast() ?? LaneThread()
+            let thread = state.idle[place]?.popLast() ?? LaneThread(idleTime: keepTime)
             return (nil, thread, late == 0 ? Self.patience : Self.impatience)
         }
         if let kept = entry.kept { return try kept.get() }
@@ -119,7 +122,7 @@ public final class Lanes: Sendable {
 
     private func ended(_ call: Call, result: (any Sendable)?, _ thread: LaneThread) {
         let (activity, observers) = state.withLock { state in
-            state.forgetOld()
+            state.forgetOld(after: keepTime)
             if let result { state.kept[call] = (result, monotonicNanoseconds()) }
             state.idle[call.place, default: []].append(thread)
             return (state.late.removeValue(forKey: call), state.observers)
@@ -131,7 +134,7 @@ public final class Lanes: Sendable {
     /// - Returns: false if a caller has just taken the thread.
     private func retire(_ thread: LaneThread, at place: String) -> Bool {
         state.withLock { state in
-            state.forgetOld()
+            state.forgetOld(after: keepTime)
             guard let index = state.idle[place]?.firstIndex(where: { $0 === thread }) else { return false }
             state.idle[place]?.remove(at: index)
             if state.idle[place]?.isEmpty == true { state.idle[place] = nil }
@@ -153,6 +156,9 @@ private final class LaneThread: @unchecked Sendable {
     private var isDone = false
     private var isAbandoned = false
     private var isStarted = false
+    private let idleTime: UInt64
+
+    init(idleTime: UInt64) { self.idleTime = idleTime }
 
     func startIfNew(retire: @escaping @Sendable (LaneThread) -> Bool) {
         let mustStart = monitor.locked {
@@ -189,7 +195,7 @@ private final class LaneThread: @unchecked Sendable {
 
     private func run(retire: (LaneThread) -> Bool) {
         while true {
-            let deadline = monotonicNanoseconds() + Lanes.keepTime
+            let deadline = monotonicNanoseconds() + idleTime
             let next = monitor.locked { () -> (body: () -> Void, late: () -> Void)? in
                 while job == nil {
                     if monitor.wait(until: deadline) { break }

@@ -261,7 +261,7 @@ package actor SidecarWriter {
                 names[subject] = nil
             }
             noteThrough(subject)
-        } catch where error == .staleNFSFileHandle || error == .timedOut {
+        } catch  where error == .staleNFSFileHandle || error == .timedOut {
             // The outbox or a mount is absent, or does not answer. The watch reports that, and this sidecar waits.
             return failed(sidecar)
         } catch {

@@ -177,7 +177,8 @@ import UploadCore
     @Test func `what cannot be identified is never the same`() {
         _ = book.update([disk: .init(id: 1, source: [])]) { _, _ in .known(nil) }
         _ = book.update([:]) { _, _ in .known(nil) }
-        #expect(book.update([disk: .init(id: 2, source: [])]) { _, _ in .known(nil) } == [.mounted(disk, isSame: false)])
+        #expect(
+            book.update([disk: .init(id: 2, source: [])]) { _, _ in .known(nil) } == [.mounted(disk, isSame: false)])
     }
 
     @Test func `a renamed directory takes its mounts along`() throws {
@@ -200,8 +201,9 @@ import UploadCore
         let mounts = MountTable.parse(Array(text.utf8), below: Array("/home/ann/out box".utf8))
         #expect(
             mounts == [
-                try relative("disk"): .init(id: 42, source: Array("ann@host:/pictures".utf8)),
-                try relative("a\\b"): .init(id: 45, source: Array("server:/export".utf8)),
+                try relative("disk"): .init(
+                    id: 42, source: Array("ann@host:/pictures".utf8), type: Array("fuse.sshfs".utf8)),
+                try relative("a\\b"): .init(id: 45, source: Array("server:/export".utf8), type: Array("nfs4".utf8)),
             ])
         #expect(MountTable.parse(Array(text.utf8), below: Array("/".utf8)).count == 4)
     }

@@ -207,7 +207,9 @@ struct HashPoolTests {
         for number in 0..<20 { add("quick \(number)", 2, false) }
         add("beside", 3, true)
         for number in 0..<20 { add("other \(number)", 3, false) }
-        try await Poll.until("the others", lastState: { "\(done.withLock(\.self))" }) { done.withLock { $0.count } == 40 }
+        try await Poll.until("the others", lastState: { "\(done.withLock(\.self))" }) {
+            done.withLock { $0.count } == 40
+        }
         try await Poll.until("the stalls") { stalled.withLock { $0.count { $0 } } >= 5 }
         #expect(threads.stuckCount >= 6)
         await threads.finish()

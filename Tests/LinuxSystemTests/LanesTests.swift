@@ -20,7 +20,7 @@ private final class Door: Sendable {
 }
 
 @Suite struct LanesTests {
-    private let lanes = Lanes()
+    private let lanes = Lanes(keepTime: .seconds(600))
 
     @Test func `a call that returns has its result, or its error`() throws {
         #expect(try lanes.call("usb", "looking") { 7 } == 7)
@@ -29,7 +29,8 @@ private final class Door: Sendable {
         }
     }
 
-    @Test func `a call that hangs leaves its caller and other places alone, and its late result serves the next caller`()
+    @Test
+    func `a call that hangs leaves its caller and other places alone, and its late result serves the next caller`()
         async throws
     {
         let door = Door()

@@ -124,11 +124,15 @@ struct AgentStatus: Sendable {
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
             paused: figures.isPaused,
             scanned: figures.hasScanned && !isDeferring && figures.watch.unanswered == 0, active: figures.active,
-            problems: messages + (obstacle.map { [$0] } ?? []), files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue,
+            problems: messages + (obstacle.map { [$0] } ?? []), files: Dictionary(uniqueKeysWithValues: files),
+            token: figures.token?.rawValue,
             account: figures.account, deferred: figures.watch.deferred, saved: counters.products?.bytesSaved,
             attention: attention
-                + (obstacle.map { [Attention(code: "no_progress", message: $0, since: Timestamp.text(events.now.wall))] }
-                    ?? []), speed: figures.bytesPerSecond, left: figures.left.bytes)
+                + (obstacle.map {
+                    [Attention(code: "no_progress", message: $0, since: Timestamp.text(events.now.wall))]
+                }
+                    ?? []),
+            speed: figures.bytesPerSecond, left: figures.left.bytes)
     }
 
     /// The problems in the order of their codes.

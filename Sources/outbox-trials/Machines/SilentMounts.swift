@@ -6,7 +6,8 @@ import TestSupport
 struct SilentMounts: Trial {
     let name = "R33"
     let title = "a mount below the outbox hangs, dies, comes back; the file being read hangs"
-    let bar = "the rest goes on within 1 s, the mount is named within 15 s, all done once it is back, nothing written instead"
+    let bar =
+        "the rest goes on within 1 s, the mount is named within 15 s, all done once it is back, nothing written instead"
     let company = Company.inQuickRuns
 
     /// What happens to the mount.
@@ -34,7 +35,8 @@ struct SilentMounts: Trial {
 
     func run(_ context: TrialContext) async throws -> Outcome {
         guard await Self.isPermitted(in: context.place) else {
-            return .skipped("no user namespace in which a directory can be mounted (unshare --user --map-root-user --mount)")
+            return .skipped(
+                "no user namespace in which a directory can be mounted (unshare --user --map-root-user --mount)")
         }
         let rounds = context.count(quick: 3, usual: 20, long: 200)
         let server = try FaultServer()
@@ -110,14 +112,18 @@ struct SilentMounts: Trial {
 
     /// Waits for the final sidecar of a file on the mount.
     private static func done(_ path: String, _ context: TrialContext) async throws {
-        let sidecar = { Files.read(Array("\(path).outbox.json".utf8)).map { String(decoding: $0, as: UTF8.self) } ?? "none" }
+        let sidecar = {
+            Files.read(Array("\(path).outbox.json".utf8)).map { String(decoding: $0, as: UTF8.self) } ?? "none"
+        }
         try await Poll.until("\(path) to be done", timeout: context.patience, lastState: sidecar) {
             sidecar().contains("\"state\": \"done\"")
         }
     }
 
     /// The agent has the mount in a mount namespace of its own.
-    private static func launcher(mounting source: String, at target: String, _ environment: [String: String]) -> [String] {
+    private static func launcher(mounting source: String, at target: String, _ environment: [String: String])
+        -> [String]
+    {
         [
             "/usr/bin/unshare", "--user", "--map-root-user", "--mount", "/bin/sh", "-c",
             "mount --bind \"$1\" \"$2\" && shift 2 && exec env \"$@\"", "sh", source, target,

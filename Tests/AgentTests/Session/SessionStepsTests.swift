@@ -65,7 +65,7 @@ struct SessionStepsTests {
         ] as [(String?, [String])])
     func trouble(code: String?, steps: [String]) {
         let error = code.map { FileError(code: $0, message: "m", retryable: true) }
-        #expect(words(SessionSteps.serverTrouble(error)) == steps)
+        #expect(words(SessionSteps.serverTrouble(error, usesKeys: false)) == steps)
     }
 
     @Test("the agent watches for a token after the server refused that of a picture")

@@ -108,7 +108,8 @@ struct LostMountTests {
         agent.environment.merge(
             board.environment([
                 .init(.notConnected, ["open", "stat", "read"], calls: 1...1_000_000, of: "*/outbox/card*")
-            ])) { $1 }
+            ])
+        ) { $1 }
         try await agent.start()
         let first = try agent.drop("card/a.jpg", .jpeg, size: 3000)
         try await agent.reached("card/a.jpg", .done)

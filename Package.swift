@@ -129,7 +129,10 @@ let package = Package(
             ]),
         room(
             "Intake",
-            ["AgentConfiguration", "CLinux", "Digests", "LinuxSystem", "MediaTools", "UploadCore", systemPackage]),
+            [
+                "AgentConfiguration", "CLinux", "Digests", "FileWatch", "LinuxSystem", "MediaTools", "UploadCore",
+                systemPackage,
+            ]),
         room("Reports", ["AgentSupport", "Ledger", "UploadCore"]),
         room(
             "Sidecars",

@@ -35,9 +35,9 @@ package struct Agent: Sendable {
     /// - Throws: `AgentFailure` if the agent can't start.
     package func run() async throws -> Bool {
         let configuration = source.initial.configuration
-        if let refusal = configuration.nestingRefusal() {
-            throw AgentFailure.configuration(refusal)
-        }
+        // On a file system that does not answer, the agent waits for its outbox.
+        let refusal = await TimeLimit.run("directories", .seconds(2)) { configuration.nestingRefusal() }
+        if let refusal = refusal ?? nil { throw AgentFailure.configuration(refusal) }
         Self.prepareProcess()
         let state = try StateDirectory(path: configuration.state)
         let notifier = ServiceNotifier(environment: environment, logger: logger)
@@ -81,7 +81,7 @@ package struct Agent: Sendable {
                 // Begin to end the uploader before the control interface ends, which waits for the uploader's
                 // answers.
                 running.uploader.beginToEnd()
-                Self.endInTime(logger)
+                Self.endInTime(state, logger)
             }
         }
         defer { signals.cancel() }
@@ -103,10 +103,12 @@ package struct Agent: Sendable {
 
     /// Ends the process if the ordinary end takes too long, for example on a disk or a network file system that does
     /// not answer. The data on disk always suffices to continue. A supervisor kills after 20 s (`TimeoutStopSec`).
-    private static func endInTime(_ logger: Logger) {
+    private static func endInTime(_ state: StateDirectory, _ logger: Logger) {
         startThread(name: "last-resort") {
-            sleep(15)
-            logger.error("the agent did not end within 15 s and is killed; the next start continues from the ledger")
+            sleep(8)
+            logger.error("the agent did not end within 8 s and is killed; the next start continues from the ledger")
+            // A thread in a call that cannot be interrupted outlives the process's end, and with it the lock would.
+            state.release()
             _exit(0)
         }
     }

@@ -1,10 +1,12 @@
 import AgentConfiguration
 import CLinux
 import Glibc
+import Intake
 import LinuxSystem
 import Logging
 import Synchronization
 import SystemPackage
+import UploadCore
 
 /// Detects a second agent with another state directory on the same outbox. Both agents would send every file and
 /// write its sidecar.
@@ -82,7 +84,10 @@ extension RunningAgent {
     /// Claims the outbox. While another agent holds the claim, reports that and retries.
     func claimOutbox(every pause: Duration = .seconds(10)) async {
         // The watch reports directories that can't be examined.
-        guard let claim = try? OutboxClaim(outbox: configuration.outbox) else { return }
+        let claim = try? files.call(.root, "claiming") { [path = configuration.outbox] _ throws(Errno) in
+            try OutboxClaim(outbox: path)
+        }
+        guard let claim else { return }
         var isTaken = false
         while !Task.isCancelled {
             if case .taken(let holder) = (try? claim.take()) ?? .held {

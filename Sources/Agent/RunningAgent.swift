@@ -26,6 +26,7 @@ struct RunningAgent: Service {
     let backend: AgentBackend
     let drops: OutboxDrops
     let watch: FileWatch
+    let files: OutboxFiles
     let ledger: Ledger
     let ledgerCare: LedgerCare
     let end: AgentEnd
@@ -51,13 +52,11 @@ struct RunningAgent: Service {
         self.environment = environment
         self.version = version
         self.logger = logger
-        try Self.makeOutbox(configuration.outbox)
-        // Check again, since the outbox and the state directory may not have existed before.
-        if let refusal = configuration.nestingRefusal() { throw AgentFailure.configuration(refusal) }
-        let outbox = PinnedDirectory(path: configuration.outbox)
         let end = AgentEnd()
         self.end = end
         let troubles = TroubleReporter(logger: logger, end: end, readiness: readiness)
+        let files = try Self.openOutbox(configuration, troubles)
+        self.files = files
         ledgerCare = LedgerCare(state: configuration.state, logger: logger)
         ledger = try Self.openLedger(ledgerCare, configuration.state, troubles: troubles)
         transport = try Self.makeTransport(configuration, version: version)
@@ -81,7 +80,6 @@ struct RunningAgent: Service {
         let remote = kind.remote(account: account.name, transport: transport, credentials: session)
         let clock = SystemClocks()
         let events = EventHub(clock: clock)
-        let files = OutboxFiles(outbox)
         pictures = PictureServices(
             configuration, environment: environment, version: version, events: events,
             portrait: .init(files: files, remote: remote, session: session, clock: clock),
@@ -95,7 +93,7 @@ struct RunningAgent: Service {
                 memory.worked()
             }, logger)
         troubles.tell(uploader)
-        let watch = try Self.makeWatch(configuration, outbox, uploader: uploader, ledger: ledger)
+        let watch = try Self.makeWatch(configuration, files, uploader: uploader, ledger: ledger)
         self.watch = watch
         backend = AgentBackend(
             uploader: uploader, ledger: ledger, session: session, events: events,
@@ -163,14 +161,32 @@ struct RunningAgent: Service {
         ) { [controlIsUp] in controlIsUp.continuation.finish() }
     }
 
-    private static func makeOutbox(_ path: String) throws(AgentFailure) {
-        if (try? FileStatus(path: path))?.kind == .directory { return }
-        do {
-            try Directory.create(path)
-            _ = try Directory(path: path)
+    /// Creates a missing outbox. An outbox that does not answer exists: the agent waits for it.
+    private static func openOutbox(
+        _ configuration: Configuration, _ troubles: TroubleReporter
+    ) throws(AgentFailure) -> OutboxFiles {
+        let path = configuration.outbox
+        var refusal: String?
+        do throws(Errno) {
+            let mounts = try OutboxMounts(root: path, lanes: Lanes(stalls: Stalls { troubles.note(stalls: $0) }))
+            do throws(Errno) {
+                refusal = try mounts.call(.root, "finding") { _ throws(Errno) -> String? in
+                    if (try? FileStatus(path: path))?.kind != .directory {
+                        try Directory.create(path)
+                        _ = try Directory(path: path)
+                    }
+                    // Check again, since the outbox and the state directory may not have existed before.
+                    return configuration.nestingRefusal()
+                }
+            } catch {
+                if error != .timedOut { throw error }
+            }
+            mounts.refresh()
+            if refusal == nil { return OutboxFiles(PinnedDirectory(path: path), mounts: mounts) }
         } catch {
             throw .cannotCreate(path: path, reason: "\(error); set `outbox` to a directory that can be read")
         }
+        throw .configuration(refusal ?? "")
     }
 
     private static func openLedger(
@@ -223,7 +239,7 @@ struct RunningAgent: Service {
             throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "its digest secret is damaged")
         }
         let rules = IntakeRules(configuration)
-        let store = SidecarStore(configuration.sidecars, outbox: files.outbox)
+        let store = SidecarStore(configuration.sidecars, outbox: files)
         let clock = SystemClocks()
         let checkpoints = HashCheckpoints(directory: configuration.state + "/hashing")
         checkpoints.removeOld()
@@ -254,14 +270,14 @@ struct RunningAgent: Service {
     }
 
     private static func makeWatch(
-        _ configuration: Configuration, _ outbox: PinnedDirectory, uploader: Uploader, ledger: Ledger
+        _ configuration: Configuration, _ files: OutboxFiles, uploader: Uploader, ledger: Ledger
     ) throws(AgentFailure) -> FileWatch {
         let rules = IntakeRules(configuration)
         let own = PrivateDirectories(configuration)
         let portraits = RelativePath(configuration.portrait.folder) ?? .root
         let options = FileWatch.Options(
             settle: configuration.intake.settle, rescan: configuration.intake.rescan,
-            expectedRoot: try? outbox.open().status(),
+            expectedRoot: try? files.status(of: .root),
             isPrivate: { own.contains($0) },
             isIgnored: { path, _ in rules.isIgnored(path) },
             isKnown: { path, status in
@@ -271,7 +287,7 @@ struct RunningAgent: Service {
             },
             // Posts ask for their files themselves.
             isUrgent: { PostPlaces.directory(of: $0) != nil || portraits != .root && $0.isWithin(portraits) },
-            load: uploader.load)
+            load: uploader.load, mounts: files.mounts)
         do {
             return try FileWatch(root: configuration.outbox, options: options) { events in
                 uploader.hear(events)

@@ -27,6 +27,9 @@ final class StateDirectory: Sendable {
         _ = pid.withUnsafeBytes { pwrite(lock.rawValue, $0.baseAddress, $0.count, 0) }
     }
 
+    /// Gives the lock up, just before the process ends.
+    func release() { flock(lock.rawValue, LOCK_UN) }
+
     private static func create(_ path: String) throws(AgentFailure) {
         do {
             if (try? FileStatus(path: path)) == nil { try Directory.create(path) }

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
@@ -137,6 +138,23 @@ int ftruncate(int descriptor, off_t length) {
 int ftruncate64(int descriptor, off64_t length) {
     REAL(int, ftruncate64, int, off64_t);
     CARRY_OUT(judge_descriptor(FAULT_FTRUNCATE, descriptor), int, real(descriptor, length));
+}
+
+ssize_t pread(int descriptor, void *bytes, size_t count, off_t offset) {
+    REAL(ssize_t, pread, int, void *, size_t, off_t);
+    CARRY_OUT(judge_descriptor(FAULT_READ, descriptor), ssize_t, real(descriptor, bytes, count, offset));
+}
+
+ssize_t pread64(int descriptor, void *bytes, size_t count, off64_t offset) {
+    REAL(ssize_t, pread64, int, void *, size_t, off64_t);
+    CARRY_OUT(judge_descriptor(FAULT_READ, descriptor), ssize_t, real(descriptor, bytes, count, offset));
+}
+
+int statx(int directory, const char *restrict path, int flags, unsigned mask, struct statx *restrict status) {
+    REAL(int, statx, int, const char *, int, unsigned, struct statx *);
+    struct fault_verdict verdict =
+        path[0] == 0 ? judge_descriptor(FAULT_STAT, directory) : judge_name(FAULT_STAT, directory, path);
+    CARRY_OUT(verdict, int, real(directory, path, flags, mask, status));
 }
 
 // man 2 open: there is a mode only where something may be created.

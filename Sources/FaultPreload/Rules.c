@@ -22,6 +22,7 @@ struct rule {
     int error;
     bool kills_before;
     bool kills_after;
+    bool hangs;
     unsigned long first;
     unsigned long last;
     const char *pattern;
@@ -44,6 +45,8 @@ static const char *const function_names[FAULT_FUNCTIONS] = {
     [FAULT_SYNCFS] = "syncfs",
     [FAULT_SYNC_RANGE] = "sync_file_range",
     [FAULT_FTRUNCATE] = "ftruncate",
+    [FAULT_READ] = "read",
+    [FAULT_STAT] = "stat",
     [FAULT_OPEN] = "open",
     [FAULT_CREATE] = "create",
     [FAULT_RENAME] = "rename",
@@ -81,8 +84,12 @@ static void add_rule(char *line) {
     struct rule *rule = &rules[rule_count++];
     rule->kills_before = strcmp(action, "kill-before") == 0;
     rule->kills_after = strcmp(action, "kill-after") == 0;
-    rule->error = strcmp(action, "ENOSPC") == 0 ? ENOSPC : strcmp(action, "EIO") == 0 ? EIO : 0;
-    if (!rule->kills_before && !rule->kills_after && rule->error == 0) refuse(action);
+    rule->hangs = strcmp(action, "hang") == 0;
+    rule->error = strcmp(action, "ENOSPC") == 0     ? ENOSPC
+                  : strcmp(action, "EIO") == 0      ? EIO
+                  : strcmp(action, "ENOTCONN") == 0 ? ENOTCONN
+                                                    : 0;
+    if (!rule->kills_before && !rule->kills_after && !rule->hangs && rule->error == 0) refuse(action);
     if (sscanf(range, "%lu-%lu", &rule->first, &rule->last) != 2) refuse(range);
     rule->functions = functions_of(names);
     rule->pattern = rest;
@@ -118,12 +125,14 @@ struct fault_verdict fault_judge(enum fault_function function, const char *subje
     for (int index = 0; index < rule_count; index++) {
         struct rule *rule = &rules[index];
         if ((rule->functions >> function & 1U) == 0) continue;
-        if (rule->error != 0 && __atomic_load_n(&board->failing, __ATOMIC_ACQUIRE) == 0) continue;
+        bool fails = rule->error != 0 || rule->hangs;
+        if (fails && __atomic_load_n(&board->failing, __ATOMIC_ACQUIRE) == 0) continue;
         if (fnmatch(rule->pattern, subject, 0) != 0) continue;
         unsigned long call = atomic_fetch_add(&rule->calls, 1) + 1;
         if (call < rule->first || call > rule->last) continue;
         __atomic_add_fetch(&board->carried_out, 1, __ATOMIC_RELEASE);
         if (rule->kills_before) die();
+        while (rule->hangs && __atomic_load_n(&board->failing, __ATOMIC_ACQUIRE) != 0) usleep(10000);
         if (rule->kills_after) verdict.killed_after = true;
         if (rule->error != 0) verdict.error = rule->error;
     }

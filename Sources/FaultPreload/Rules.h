@@ -14,6 +14,8 @@ enum fault_function {
     FAULT_SYNCFS,
     FAULT_SYNC_RANGE,
     FAULT_FTRUNCATE,
+    FAULT_READ,
+    FAULT_STAT,
     FAULT_OPEN,
     FAULT_CREATE,
     FAULT_RENAME,
@@ -33,7 +35,8 @@ struct fault_verdict {
 // Whether any rule names the function; what it is called with need not be looked up where none does.
 bool fault_concerns(enum fault_function function);
 
-// Counts the call and says what happens to it; does not return where the program is to die before it.
+// Counts the call and says what happens to it; does not return where the program is to die before it, and returns late
+// where it is to hang.
 struct fault_verdict fault_judge(enum fault_function function, const char *subject);
 
 // Ends the program where the verdict says so. Keeps errno.

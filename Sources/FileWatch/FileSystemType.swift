@@ -38,6 +38,11 @@ public struct FileSystemType: Equatable, Sendable {
         self.init(magic: UInt32(truncatingIfNeeded: raw.f_type))
     }
 
+    /// Whether the kernel alone answers for file systems of a type, as named in the mount table.
+    static func answers(_ name: String) -> Bool { localNames.contains(name) }
+
+    private static let localNames = Set(local.values).union(["ext2", "ext3", "xfs", "rootfs"])
+
     /// File systems that other machines or processes can change. Sources: linux/magic.h, man 2 statfs, and for types
     /// outside Linux the list of coreutils' stat(1). `fuse` also covers virtiofs, sshfs and rclone, and ntfs-3g on a
     /// local disk.

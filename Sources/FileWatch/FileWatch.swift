@@ -39,6 +39,8 @@ public final class FileWatch: Sendable {
         var isUrgent: @Sendable (RelativePath) -> Bool
         /// The files that the caller still works on. While there are too many, the watch defers new ones.
         var load: IntakeLoad
+        /// The file systems of the outbox that may not answer; nil to find them.
+        var mounts: OutboxMounts?
         /// Bytes that the names of deferred files may take in memory: some 20,000 names. The others are found by listing
         /// their directory.
         var nameLimit = 1 << 20
@@ -56,7 +58,8 @@ public final class FileWatch: Sendable {
             isIgnored: @escaping @Sendable (_ path: RelativePath, _ isDirectory: Bool) -> Bool = { _, _ in false },
             isKnown: @escaping @Sendable (RelativePath, FileStatus) -> Bool = { _, _ in false },
             isUrgent: @escaping @Sendable (RelativePath) -> Bool = { _ in false },
-            load: IntakeLoad = IntakeLoad(window: .max)
+            load: IntakeLoad = IntakeLoad(window: .max),
+            mounts: OutboxMounts? = nil
         ) {
             self.settle = settle
             self.rescan = rescan
@@ -68,6 +71,7 @@ public final class FileWatch: Sendable {
             self.isKnown = isKnown
             self.isUrgent = isUrgent
             self.load = load
+            self.mounts = mounts
         }
     }
 
@@ -76,6 +80,7 @@ public final class FileWatch: Sendable {
     private let handler: @Sendable ([WatchEvent]) -> Void
     private let mailbox: Mailbox
     private let monitor: MountMonitor
+    private let mounts: OutboxMounts
     private let kernel: Kernel
     private let board = CounterBoard()
 
@@ -99,13 +104,25 @@ public final class FileWatch: Sendable {
         root: String, options: Options, kernel: Kernel,
         handler: @escaping @Sendable ([WatchEvent]) -> Void
     ) throws(Errno) {
-        _ = try Directory(path: root)
+        var options = options
+        let mounts = if let given = options.mounts { given } else { try OutboxMounts(root: root) }
+        options.mounts = mounts
+        // An outbox that does not answer exists.
+        do {
+            _ = try mounts.call(.root, "opening") { closer throws(Errno) in
+                try Directory(path: root, closer: closer)
+            }
+        } catch {
+            if error != .timedOut { throw error }
+        }
         self.root = root
         self.options = options
+        self.mounts = mounts
         self.handler = handler
         self.kernel = kernel
         mailbox = try Mailbox()
         options.load.attach(mailbox.wakeup)
+        mounts.lanes.onAnswer { [mailbox] in mailbox.post(.answered) }
         monitor = try kernel.openMounts()
     }
 
@@ -115,11 +132,11 @@ public final class FileWatch: Sendable {
     public func start() {
         guard mailbox.markStarted() else { return }
         let (root, options, mailbox, monitor) = (root, options, mailbox, monitor)
-        let (kernel, board, handler) = (kernel, board, handler)
+        let (kernel, board, handler, mounts) = (kernel, board, handler, mounts)
         startThread(name: "watch") {
             Watcher(
-                root: root, options: options, mailbox: mailbox, monitor: monitor, kernel: kernel, board: board,
-                handler: handler
+                root: root, options: options, mailbox: mailbox, monitor: monitor, places: mounts, kernel: kernel,
+                board: board, handler: handler
             ).run()
         }
     }

@@ -7,6 +7,8 @@ final class Mailbox: Sendable {
     enum Command: Sendable {
         case rescan
         case reconsider(RelativePath)
+        /// A file system that did not answer has done so.
+        case answered
         case stop
     }
 

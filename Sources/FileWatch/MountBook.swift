@@ -3,7 +3,7 @@ import UploadCore
 /// Tracks the mounts below the outbox: new, replaced and missing ones.
 struct MountBook {
     /// Distinguishes a file system from another one mounted in its place; device numbers change between mounts.
-    struct Identity: Equatable {
+    struct Identity: Equatable, Sendable {
         var fileSystem: UInt64
         var source: [UInt8]
         var inode: UInt64
@@ -20,9 +20,18 @@ struct MountBook {
         case remounted(RelativePath)
     }
 
+    /// What a file system says about itself.
+    enum Answer: Sendable {
+        /// nil if it can't be identified, which counts as a different one.
+        case known(Identity?)
+        /// It does not answer. The caller asks again later.
+        case unanswered
+    }
+
     private struct Entry {
         var id: UInt64
         var identity: Identity?
+        var isIdentified = true
     }
 
     private var present: [RelativePath: Entry]?
@@ -44,23 +53,32 @@ struct MountBook {
     ///
     /// - Parameters:
     ///   - table: the present mounts, without ignored paths.
-    ///   - identify: returns the identity of the file system at a path; nil if unknown, which counts as a different
-    /// one.
+    ///   - identify: returns the identity of the file system at a path.
     /// - Returns: the changes, a mount point before the mount points below it.
     mutating func update(
-        _ table: [RelativePath: MountTable.Mount], identify: (RelativePath, MountTable.Mount) -> Identity?
+        _ table: [RelativePath: MountTable.Mount], identify: (RelativePath, MountTable.Mount) -> Answer
     ) -> [Change] {
         let before = present
         var entries: [RelativePath: Entry] = [:]
         var changes: [Change] = []
         for (path, mount) in table {
-            if let known = before?[path], known.id == mount.id {
+            if let known = before?[path], known.id == mount.id, known.isIdentified {
                 entries[path] = known
                 continue
             }
-            let identity = identify(path, mount)
+            let known = before?[path]
+            guard case .known(let identity) = identify(path, mount) else {
+                // A mount that was there from the begin. A later one stays unseen until it answers.
+                if before == nil || known?.id == mount.id {
+                    entries[path] = Entry(id: mount.id, isIdentified: false)
+                } else if let known {
+                    entries[path] = known
+                }
+                continue
+            }
             entries[path] = Entry(id: mount.id, identity: identity)
-            if let known = before?[path] {
+            if known?.id == mount.id { continue }
+            if let known {
                 changes.append(
                     identity != nil && known.identity == identity ? .remounted(path) : .mounted(path, isSame: false))
             } else if before != nil {

@@ -11,6 +11,8 @@ enum MountTable {
         var id: UInt64
         /// The mount's source in the file system's notation: a device, or a server's address.
         var source: [UInt8]
+        /// The file system's type: "ext4", "fuse.sshfs".
+        var type: [UInt8] = []
     }
 
     /// Finds the mounts below a directory in the text of `mountinfo`.
@@ -19,21 +21,40 @@ enum MountTable {
     static func parse(_ text: [UInt8], below base: [UInt8]) -> [RelativePath: Mount] {
         let prefix = base == [slash] ? base : base + [slash]
         var mounts: [RelativePath: Mount] = [:]
+        forEachMount(in: text) { point, mount in
+            guard point.count > prefix.count, point.starts(with: prefix),
+                let path = RelativePath(Array(point.dropFirst(prefix.count)))
+            else { return }
+            // If several mounts are stacked on one path, only the last one is visible.
+            mounts[path] = mount
+        }
+        return mounts
+    }
+
+    /// Finds the mount that holds a directory.
+    ///
+    /// - Parameter base: the directory's absolute path, without symbolic links.
+    static func mount(of base: [UInt8], in text: [UInt8]) -> (point: [UInt8], mount: Mount)? {
+        var found: (point: [UInt8], mount: Mount)?
+        forEachMount(in: text) { point, mount in
+            let isAbove = point == [slash] || base == point || base.starts(with: point + [slash])
+            if isAbove, point.count >= found?.point.count ?? 0 { found = (point, mount) }
+        }
+        return found
+    }
+
+    private static func forEachMount(in text: [UInt8], _ body: (_ point: [UInt8], Mount) -> Void) {
         for line in text.split(separator: UInt8(ascii: "\n")) {
             let fields = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
             guard fields.count > 6, let id = UInt64(String(decoding: fields[0], as: UTF8.self)) else { continue }
-            let point = unescape(fields[4])
-            guard point.count > prefix.count, point.starts(with: prefix),
-                let path = RelativePath(Array(point.dropFirst(prefix.count)))
-            else { continue }
             // After any number of optional fields comes a hyphen, then type, source and options.
             guard let hyphen = fields[6...].firstIndex(of: [UInt8(ascii: "-")]), hyphen + 2 < fields.count else {
                 continue
             }
-            // If several mounts are stacked on one path, only the last one is visible.
-            mounts[path] = Mount(id: id, source: unescape(fields[hyphen + 2]))
+            body(
+                unescape(fields[4]),
+                Mount(id: id, source: unescape(fields[hyphen + 2]), type: Array(fields[hyphen + 1])))
         }
-        return mounts
     }
 
     private static let slash = UInt8(ascii: "/")
@@ -85,7 +106,10 @@ final class MountMonitor: Sendable {
         return MountTable.parse(text, below: try Self.path(of: directory))
     }
 
-    private func text() throws(Errno) -> [UInt8] {
+    /// Returns the text of the mount table.
+    ///
+    /// - Throws: `Errno` of read(2).
+    func text() throws(Errno) -> [UInt8] {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
         defer { buffer.deallocate() }
         var text: [UInt8] = []

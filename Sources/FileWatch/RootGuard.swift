@@ -2,9 +2,9 @@ import LinuxSystem
 import SystemPackage
 
 /// Checks that the outbox is still the same directory.
-struct RootGuard {
+struct RootGuard: Sendable {
     /// The result of opening the outbox.
-    enum Outcome {
+    enum Outcome: Sendable {
         /// The outbox is present as before.
         case present(Directory)
         /// The outbox reappeared.
@@ -30,9 +30,11 @@ struct RootGuard {
     }
 
     /// Opens the outbox and compares its identity with the recorded one.
-    mutating func open() -> Outcome {
+    ///
+    /// - Parameter closer: closes the directory.
+    mutating func open(closer: SharedDescriptor.Closer? = nil) -> Outcome {
         do {
-            let directory = try Directory(path: path)
+            let directory = try Directory(path: path, closer: closer)
             let found = try FileStatus(of: directory.rawValue)
             guard let known else { return try accept(directory, found, isSame: false) }
             if !isLost {

@@ -27,6 +27,8 @@ public struct WatchCounters: Equatable, Sendable {
     public internal(set) var polled: [PollReason: Int] = [:]
     /// Number of directories with files that the watch reports once there is room.
     public internal(set) var deferred = 0
+    /// Number of directories that were not listed, because their file system does not answer.
+    public internal(set) var unanswered = 0
     /// Number of missing mounts below the outbox.
     var lostMounts = 0
     /// Number of kernel events handled.

@@ -11,8 +11,10 @@ public enum WatchEvent: Equatable, Sendable {
     case ready(RelativePath, FileStatus)
     /// Not a regular file or directory but a symbolic link, FIFO, socket or device. The watch did not open it.
     case odd(RelativePath, FileStatus)
-    /// A file or directory cannot be examined, opened or listed.
+    /// A file cannot be examined or opened.
     case unreadable(RelativePath, Errno)
+    /// A directory cannot be opened or listed.
+    case unlisted(RelativePath, Errno)
     /// A name disappeared: a file, or a directory with everything below it. May be reported twice.
     case gone(RelativePath)
     /// A rename within the outbox; a file that had the new name before is gone. A file's `ready` may follow.

@@ -45,7 +45,7 @@ extension Watcher {
     private func isMissing(_ id: WatchTree.ID, below root: Directory) -> Bool {
         guard let path = tree.path(id) else { return false }
         do {
-            return try root.status(path.bytes).kind != .directory
+            return try status(of: path, below: root).kind != .directory
         } catch {
             return error == .noSuchFileOrDirectory || error == .notDirectory
         }

@@ -47,7 +47,9 @@ extension Watcher {
             if let id = tree.unbind(event.watch) { scans.push(id, .verify) }
             return
         }
-        guard let directory = tree.directory(of: event.watch), let path = tree.path(directory) else { return }
+        guard let directory = tree.directory(of: event.watch), let path = tree.path(directory) else {
+            return unanswered.noteEvent(of: event.watch)
+        }
         if event.name.isEmpty {
             // The permissions of the outbox changed; for other directories the parent's watch reports the change too.
             if event.has(IN_ATTRIB) && directory == WatchTree.root { scans.push(directory, .verify) }
@@ -102,7 +104,7 @@ extension Watcher {
             scans.count(path)
             return deferFile(Array(path.name), in: id)
         }
-        let status = root.flatMap { try? $0.status(path.bytes) }
+        let status = root.flatMap { try? self.status(of: path, below: $0) }
         let quiet = status.map { settler.quietTimeLeft($0, wall: wallTimeNanoseconds()) }
         if settler.note(path, cause, now: Self.now(), quiet: quiet) { tell(.seen(path)) }
     }
@@ -154,7 +156,9 @@ extension Watcher {
             discover(Array(new.name), in: parent, .verify)
         }
         // After an exchange of two names, the old name belongs to another directory.
-        if let status = try? root.look(at: old.bytes), status.kind == .directory, let parent = tree.find(old.parent) {
+        if let status = try? self.status(of: old, below: root), status.kind == .directory,
+            let parent = tree.find(old.parent)
+        {
             discover(Array(old.name), in: parent, .verify)
         }
     }

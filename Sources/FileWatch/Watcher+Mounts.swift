@@ -13,7 +13,13 @@ extension Watcher {
         guard mountsMayHaveChanged, let all = try? monitor.mounts(below: root) else { return }
         mountsMayHaveChanged = false
         let table = all.filter { !isHidden($0.key) }
-        let changes = mounts.update(table) { path, mount in Self.identify(path, mount, below: root) }
+        let changes = mounts.update(table) { [places] path, mount in
+            // A file system that does not answer is asked again when it does.
+            let answer = try? places.call(path, "identifying") { _ in
+                MountBook.Answer.known(Self.identify(path, mount, below: root))
+            }
+            return answer ?? .unanswered
+        }
         for change in changes {
             switch change {
             case .lost(let path):

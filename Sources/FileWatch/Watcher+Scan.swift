@@ -33,6 +33,7 @@ extension Watcher {
         takeMounts(below: root)
         guard scans.isIdle, var summary = scans.finishFull(now: Self.now(), pause: options.rescan) else { return }
         polled.keep { tree.contains($0) }
+        unanswered.keep { tree.contains($0) }
         summary.unwatched = polled.limited
         summary.lostMounts = mounts.lost
         counters.fullScans += 1
@@ -64,52 +65,62 @@ extension Watcher {
         _ visit: ScanQueue.Visit, only names: NameList? = nil, below root: Directory
     ) -> ScanQueue.Listing? {
         guard let path = tree.path(visit.id) else { return nil }
+        // Without a watch until now, events are missing. With another watch, this is another directory, and the event
+        // of a rename is still to come.
+        let sufficient = names != nil && tree.isListed(visit.id) ? tree.watch(of: visit.id) : nil
         do {
-            let directory = try root.directory(path.bytes)
-            if visit.id != WatchTree.root, options.isPrivate(try FileStatus(of: directory.rawValue)) {
+            let opening = Opening(
+                isRoot: visit.id == WatchTree.root, sufficient: sufficient, kernel: kernel,
+                isPrivate: options.isPrivate,
+                queue: visit.purpose != .poll || !isWatchedAndShared(visit.id) ? queueInUse : nil)
+            guard
+                let opened = try places.call(
+                    path, "listing", { closer throws(Errno) in try opening.open(path, below: root, closer: closer) })
+            else {
                 removeDirectory(visit.id)
                 return nil
             }
-            let watchBefore = tree.watch(of: visit.id)
-            if visit.purpose != .poll || !isWatchedAndShared(visit.id) {
-                watch(visit.id, directory, at: path, below: root)
-            }
+            if let watch = opened.watch { bind(watch, opened, to: visit.id, at: path, below: root) }
             if visit.purpose == .full { scans.countDirectory() }
-            // Without a watch until now, events are missing. With another watch, this is another directory, and the event
-            // of a rename is still to come.
-            if let names, tree.isListed(visit.id), let watchBefore, tree.watch(of: visit.id) == watchBefore {
-                return ScanQueue.Listing(visit: visit, directory: directory, names: names)
-            }
-            let all = try NameList(of: directory)
-            tree.markListed(visit.id)
-            return ScanQueue.Listing(visit: visit, directory: directory, names: all)
+            unanswered.remove(visit.id)
+            let all = try opened.names?.get()
+            if all != nil { tree.markListed(visit.id) }
+            return ScanQueue.Listing(visit: visit, directory: opened.directory, names: all ?? names ?? NameList())
         } catch .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels {
             // The event of its removal or rename is still to come, and handling that event needs the node.
+        } catch .timedOut {
+            giveUp(visit, at: path)
         } catch {
             scans.countUnreadable(path)
-            tell(.unreadable(path, error))
+            tell(.unlisted(path, error))
         }
         return nil
     }
 
-    private func watch(
-        _ id: WatchTree.ID, _ directory: Directory, at path: RelativePath, below root: Directory
+    /// Leaves a directory for later, because its file system does not answer.
+    private func giveUp(_ visit: ScanQueue.Visit, at path: RelativePath) {
+        scans.countUnreadable(path)
+        unanswered.add(visit, now: Self.now())
+    }
+
+    private func bind(
+        _ watch: Result<Int32, Errno>, _ opened: Opening.Opened, to id: WatchTree.ID, at path: RelativePath,
+        below root: Directory
     ) {
         do {
-            let queue = try queueInUse()
-            let isRoot = id == WatchTree.root
-            let watch = try kernel.watch(queue, directory, isRoot)
-            if isRoot { queue.watchLink(rootPath) }
+            let watch = try watch.get()
+            if id == WatchTree.root { inotify?.watchLink(rootPath) }
+            if unanswered.hadEvent(of: watch) { scans.push(id, .verify) }
             if let other = tree.directory(of: watch), other != id {
-                if isAlias(other, of: directory, below: root) {
+                if isAlias(other, opened.status, below: root) {
                     polled[id] = .alias
                     return
                 }
                 // The other directory was renamed, and the event is lost or still to come.
                 scans.push(other, .verify)
             }
-            if let old = tree.bind(watch, to: id) { queue.unwatch(old) }
-            polled[id] = sharedFileSystem(of: directory)
+            if let old = tree.bind(watch, to: id) { inotify?.unwatch(old) }
+            polled[id] = opened.type.flatMap { $0.isShared ? .sharedFileSystem($0.name) : nil }
         } catch {
             let cause = WatchLimit.Cause(error, canOpen: (try? Wakeup()) != nil)
             polled[id] = .limit(cause)
@@ -122,31 +133,24 @@ extension Watcher {
         return tree.watch(of: id) != nil
     }
 
-    private func sharedFileSystem(of directory: Directory) -> PollReason? {
-        guard let type = kernel.fileSystem(directory.rawValue), type.isShared else { return nil }
-        return .sharedFileSystem(type.name)
-    }
-
-    private func queueInUse() throws(Errno) -> InotifyQueue {
-        if let inotify { return inotify }
+    private var queueInUse: Result<InotifyQueue, Errno> {
+        if let inotify { return .success(inotify) }
         // A failed attempt is expensive for the kernel, and there may be thousands of directories.
-        if let failure = queueFailure, Self.now() < failure.retry { throw failure.error }
+        if let failure = queueFailure, Self.now() < failure.retry { return .failure(failure.error) }
         do {
             let queue = try kernel.openQueue(wakeup)
             (inotify, queueFailure) = (queue, nil)
-            return queue
+            return .success(queue)
         } catch {
             queueFailure = (error, Self.now() + options.pollInterval / 2)
-            throw error
+            return .failure(error)
         }
     }
 
     /// Whether another path leads to the same directory, such as a bind mount; one inotify instance watches a
     /// directory once.
-    private func isAlias(_ other: WatchTree.ID, of directory: Directory, below root: Directory) -> Bool {
-        guard let path = tree.path(other), let theirs = try? root.look(at: path.bytes),
-            let mine = try? FileStatus(of: directory.rawValue)
-        else { return false }
+    private func isAlias(_ other: WatchTree.ID, _ mine: FileStatus, below root: Directory) -> Bool {
+        guard let path = tree.path(other), let theirs = try? status(of: path, below: root) else { return false }
         return theirs.device == mine.device && theirs.inode == mine.inode
     }
 
@@ -165,9 +169,16 @@ extension Watcher {
     /// - Returns: whether the listing is over.
     func workOff(_ rest: inout ScanQueue.Listing?) -> Bool {
         guard var listing = rest, let path = tree.path(listing.visit.id) else { return true }
+        let place = places.place(of: path)
         for _ in 0..<64 where listing.visit.purpose != .catchUp || hasRoom() {
             guard let entry = listing.names.next() else { break }
-            visit(entry, of: listing, below: path)
+            do {
+                try visit(entry, of: listing, below: path, at: place)
+            } catch {
+                giveUp(listing.visit, at: path)
+                rest = nil
+                return true
+            }
         }
         rest = listing
         return listing.names.isAtEnd
@@ -181,19 +192,32 @@ extension Watcher {
         for (name, id) in known where !names.contains(name) { removeDirectory(id) }
     }
 
-    private func visit(_ entry: NameList.Element, of listing: ScanQueue.Listing, below path: RelativePath) {
+    /// - Throws: `.timedOut` if the file system does not answer.
+    private func visit(
+        _ entry: NameList.Element, of listing: ScanQueue.Listing, below path: RelativePath,
+        at place: OutboxMounts.Place?
+    ) throws(Errno) {
         let child = path.appending(entry.name)
         let isDirectory: Bool
         if let known = entry.isDirectory {
             isDirectory = known
         } else {
-            isDirectory = (try? listing.directory.look(at: entry.name))?.kind == .directory
+            let directory = listing.directory
+            do {
+                isDirectory =
+                    try places.call(child, at: place, "finding") { _ throws(Errno) in
+                        try directory.look(at: entry.name).kind
+                    } == .directory
+            } catch {
+                if error == .timedOut { throw error }
+                isDirectory = false
+            }
         }
         if options.isIgnored(child, isDirectory) { return }
         if isDirectory {
             descend(to: entry.name, from: listing.visit)
         } else {
-            look(at: entry.name, child, of: listing)
+            try look(at: entry.name, child, of: listing, at: place)
         }
     }
 
@@ -205,17 +229,32 @@ extension Watcher {
         }
     }
 
-    private func look(at name: [UInt8], _ path: RelativePath, of listing: ScanQueue.Listing) {
+    private func look(
+        at name: [UInt8], _ path: RelativePath, of listing: ScanQueue.Listing, at place: OutboxMounts.Place?
+    ) throws(Errno) {
         let isTellingAll = listing.visit.purpose == .fresh
         let isCatchingUp = listing.visit.purpose == .catchUp
         if settler.contains(path) { return scans.count(path) }
         // The directory is listed anyway, once there is room.
         if !isCatchingUp, deferred.willList(listing.visit.id), !options.isUrgent(path) { return scans.count(path) }
         var isDeferred = false
-        let look = probe.look(at: name, in: listing.directory) { status in
-            if !isTellingAll && options.isKnown(path, status) { return true }
-            isDeferred = !isCatchingUp && mustDefer(path)
-            return isDeferred
+        var look: Look?
+        let directory = listing.directory
+        do {
+            let status = try places.call(path, at: place, "finding") { _ throws(Errno) in
+                try FileStatus(ofName: name, in: directory)
+            }
+            let mayPass = status.kind != .directory
+            let isKnown = mayPass && !isTellingAll && options.isKnown(path, status)
+            isDeferred = mayPass && !isKnown && !isCatchingUp && mustDefer(path)
+            if !isKnown && !isDeferred {
+                look = try places.call(path, at: place, "looking at") { [probe] _ in
+                    probe.look(at: name, in: directory)
+                }
+            }
+        } catch {
+            if error == .timedOut { throw error }
+            look = WriterProbe.judge(error)
         }
         if look == .missing { return }
         scans.count(path, isKnown: look == nil && !isDeferred)

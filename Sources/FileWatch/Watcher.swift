@@ -9,6 +9,8 @@ final class Watcher {
     let kernel: Kernel
     let probe: WriterProbe
     let monitor: MountMonitor
+    /// Makes the calls that may not return.
+    let places: OutboxMounts
     var inotify: InotifyQueue?
     /// Why the last attempt to open an inotify instance failed, and when to retry.
     var queueFailure: (error: Errno, retry: MonotonicTime)?
@@ -18,6 +20,8 @@ final class Watcher {
     var scans: ScanQueue
     var deferred: DeferredDirectories
     var polled = PolledDirectories()
+    /// Directories whose file system did not answer.
+    var unanswered = UnansweredVisits()
     var mounts = MountBook()
     var mountsMayHaveChanged = true
     var limitsTold: Set<WatchLimit.Cause> = []
@@ -46,12 +50,13 @@ final class Watcher {
     private var isFull = false
 
     init(
-        root: String, options: FileWatch.Options, mailbox: Mailbox, monitor: MountMonitor, kernel: Kernel,
-        board: CounterBoard, handler: @escaping @Sendable ([WatchEvent]) -> Void
+        root: String, options: FileWatch.Options, mailbox: Mailbox, monitor: MountMonitor, places: OutboxMounts,
+        kernel: Kernel, board: CounterBoard, handler: @escaping @Sendable ([WatchEvent]) -> Void
     ) {
         rootPath = root
         self.options = options
         self.monitor = monitor
+        self.places = places
         self.kernel = kernel
         self.board = board
         probe = WriterProbe(fileSystem: kernel.fileSystem)
@@ -87,7 +92,8 @@ final class Watcher {
             scans.count(path)
         case .gone:
             if rootCheck == nil { rootCheck = Self.now() + Self.rootCheckAfterGone }
-        case .unreadable, .renamed, .scanned, .deferring, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost,
+        case .unreadable, .unlisted, .renamed, .scanned, .deferring, .overflowed, .watchLimit, .mountLost, .mounted,
+            .rootLost,
             .rootBack:
             break
         }
@@ -114,6 +120,7 @@ final class Watcher {
         counters.watches = tree.watchCount
         counters.polled = polled.counts
         counters.deferred = deferred.count
+        counters.unanswered = unanswered.count
         counters.lostMounts = mounts.lostCount
         counters.rounds += 1
         board.publish(counters)
@@ -130,6 +137,9 @@ final class Watcher {
             switch command {
             case .rescan: scans.wantFull()
             case .reconsider(let path): _ = settler.note(path, .reconsidered, now: Self.now())
+            case .answered:
+                mountsMayHaveChanged = true
+                unanswered.retry = Self.now()
             case .stop: isStopped = true
             }
         }
@@ -142,6 +152,7 @@ final class Watcher {
         giveUpDepartures(below: root)
         lookAtDue(below: root)
         let now = Self.now()
+        for visit in unanswered.take(now: now) where tree.contains(visit.id) { scans.push(visit.id, visit.purpose) }
         scans.beginFullIfDue(now: now)
         scan(below: root, until: now + Self.sliceTime)
         poll(now: Self.now())
@@ -151,10 +162,18 @@ final class Watcher {
     private func openRoot() -> Directory? {
         rootCheck = nil
         isRootOpen = true
-        switch rootGuard.open() {
+        let present = rootGuard
+        let opened = try? places.call(.root, "opening") { closer -> (RootGuard, RootGuard.Outcome) in
+            var next = present
+            let outcome = next.open(closer: closer)
+            return (next, outcome)
+        }
+        if let opened { rootGuard = opened.0 }
+        switch opened?.1 ?? .starved {
         case .present(let directory): return directory
         case .back(let directory, let isSame):
             if !isSame { mounts = MountBook() }
+            places.refresh()
             mountsMayHaveChanged = true
             tell(.rootBack(isSame: isSame))
             scans.wantFull()
@@ -180,12 +199,13 @@ final class Watcher {
         if !deferred.isEmpty { tell(.deferring(false)) }
         deferred = DeferredDirectories(nameLimit: options.nameLimit)
         polled = PolledDirectories()
+        unanswered = UnansweredVisits()
         pollClock.stop()
     }
 
     private func lookAtDue(below root: Directory) {
         for path in settler.takeDue(now: Self.now(), limit: Self.looksPerRound) {
-            let look = probe.look(at: path.bytes, in: root)
+            let look = look(at: path, below: root)
             if look == .missing { takeMounts(below: root) }
             apply(settler.looked(at: path, look, now: Self.now()), to: path)
         }
@@ -211,6 +231,18 @@ final class Watcher {
         if !mounts.isLost(path) { tell(.gone(path)) }
     }
 
+    /// Examines a path.
+    private func look(at path: RelativePath, below root: Directory) -> Look {
+        (try? places.call(path, "looking at") { [probe] _ in probe.look(at: path.bytes, in: root) }) ?? .starved
+    }
+
+    /// Returns the status of a path.
+    ///
+    /// - Throws: `Errno`; `.timedOut` if the file system does not answer.
+    func status(of path: RelativePath, below root: Directory) throws(Errno) -> FileStatus {
+        try places.call(path, "finding") { _ throws(Errno) in try root.look(at: path.bytes) }
+    }
+
     private func poll(now: MonotonicTime) {
         if pollClock.isRunning && !scans.isPolling { pollClock.finish(now: now) }
         if polled.isEmpty { return pollClock.stop() }
@@ -233,6 +265,7 @@ final class Watcher {
             let nextScan = scans.summary == nil ? scans.nextFull : nil
             deadlines = [
                 rootCheck, settler.deadline, pairing.deadline, nextScan, pollClock.due, catchUpDue(now: now),
+                unanswered.retry,
             ]
         }
         return deadlines.compactMap { $0 }.min().map { $0 - now }

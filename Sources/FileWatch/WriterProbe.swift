@@ -4,23 +4,9 @@ import LinuxSystem
 import SystemPackage
 
 /// Examines a name and finds out whether a writer has the file open.
-struct WriterProbe {
+struct WriterProbe: Sendable {
     /// Returns the file system of an open file.
     let fileSystem: @Sendable (Int32) -> FileSystemType?
-
-    /// Examines a name in a listed directory, with a single system call if the name is known.
-    ///
-    /// - Parameter isKnown: returns whether a status was handled already; not called for directories.
-    /// - Returns: nil for a known name.
-    func look(at name: [UInt8], in directory: Directory, unless isKnown: (FileStatus) -> Bool) -> Look? {
-        do {
-            let status = try FileStatus(ofName: name, in: directory)
-            if status.kind != .directory && isKnown(status) { return nil }
-        } catch {
-            return Self.judge(error)
-        }
-        return look(at: name, in: directory)
-    }
 
     /// Examines a path below a directory. Opens only regular files.
     func look(at path: [UInt8], in directory: Directory) -> Look {
@@ -61,7 +47,7 @@ struct WriterProbe {
         return errno == EAGAIN ? { _ in .busy } : { .unknown($0) }
     }
 
-    private static func judge(_ error: Errno) -> Look {
+    static func judge(_ error: Errno) -> Look {
         switch error {
         // The path leads through a symbolic link or a file instead of a directory, so the wanted file does not exist.
         case .noSuchFileOrDirectory, .notDirectory, .tooManySymbolicLinkLevels: .missing

@@ -14,6 +14,8 @@ struct FileHasher {
     var helper: SerialThread?
     var checkpoints: HashCheckpoints?
     var stop: HashPool.Stop?
+    /// Told that reading advances.
+    var activity: Stalls.Activity?
 
     /// Bytes read between two checks of the clock.
     private static let stride: UInt64 = 16 << 20
@@ -71,6 +73,7 @@ struct FileHasher {
             let end = offset + UInt64(pieces.bytes.count)
             hasher.update(pieces.bytes) { if end < before.size { pieces.readNext(at: end) } }
             offset = end
+            activity?.progress()
             // The file grew. Do not follow its writer to the end.
             if offset > before.size { return .changed }
             if offset == before.size { break }
@@ -146,6 +149,7 @@ struct FileHasher {
     ///
     /// - Returns: the findings in the order of the jobs.
     func hash(each jobs: [HashPool.Job]) -> [HashFinding] {
+        if stop?.isSet == true { return [] }
         guard jobs.count > 1 else { return jobs.map(hash) }
         let memory = UnsafeMutableRawBufferPointer.allocate(
             byteCount: jobs.reduce(0) { $0 + Int(clamping: $1.identity.size) }, alignment: 64)
@@ -153,6 +157,7 @@ struct FileHasher {
         var rest = memory[...]
         let outbox = try? files.outbox.open()
         let readings = jobs.map { job in
+            activity?.progress()
             let bytes = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(Int(clamping: job.identity.size)))
             rest = rest.dropFirst(bytes.count)
             do throws(Errno) {

@@ -1,4 +1,5 @@
 package import Digests
+import FileWatch
 import Glibc
 package import LinuxSystem
 import Synchronization
@@ -7,7 +8,7 @@ package import UploadCore
 /// Hashes files on its own threads: one per processor, and one that helps with large files if there are several.
 ///
 /// If there is more than one thread, large files share one, so that a picture does not wait behind an hour of video. A
-/// thread takes several waiting small files together.
+/// thread takes several waiting small files together. A thread whose read does not return is replaced (`HashThreads`).
 package final class HashPool: Sendable {
     package struct Job: Sendable {
         var path: RelativePath
@@ -17,17 +18,22 @@ package final class HashPool: Sendable {
         var sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)?
         /// Called about twice a second with the number of bytes hashed so far.
         var hashed: (@Sendable (UInt64) -> Void)?
+        /// Called with true if the file can't be read for seconds because its file system does not answer, and with false
+        /// when it goes on.
+        var stalled: (@Sendable (Bool) -> Void)?
         var done: @Sendable (HashFinding) -> Void
 
         package init(
             path: RelativePath, identity: FileIdentity,
             sniffed: (@Sendable (RelativePath, FileIdentity, MediaType, SharedDescriptor) -> Void)? = nil,
-            hashed: (@Sendable (UInt64) -> Void)? = nil, done: @escaping @Sendable (HashFinding) -> Void
+            hashed: (@Sendable (UInt64) -> Void)? = nil, stalled: (@Sendable (Bool) -> Void)? = nil,
+            done: @escaping @Sendable (HashFinding) -> Void
         ) {
             self.path = path
             self.identity = identity
             self.sniffed = sniffed
             self.hashed = hashed
+            self.stalled = stalled
             self.done = done
         }
     }
@@ -38,13 +44,13 @@ package final class HashPool: Sendable {
     /// Files with at most as many bytes fit into one read.
     static let smallSize = UInt64(FilePieces.usualSize)
 
+    /// How many small files a thread takes together.
+    static let mostTogether = MD5Hasher.mostTogether
+
     private let isStopped = Stop()
-    private let hasher: FileHasher
-    /// Hashes large files, with a second thread if there is more than one processor.
-    private let largeHasher: FileHasher
-    private let waiting = WaitingJobs()
-    private let small: SerialThreads
-    private let large: SerialThreads
+    private let files: OutboxFiles
+    private let small: HashThreads
+    private let large: HashThreads
 
     /// Whether the agent is ending.
     final class Stop: Sendable {
@@ -54,7 +60,7 @@ package final class HashPool: Sendable {
         func set() { flag.store(true, ordering: .relaxed) }
     }
 
-    /// Starts the threads.
+    /// Prepares the threads, which start with the first file.
     ///
     /// - Parameters:
     ///   - checkpoints: stores the progress of large files; if `nil`, they start over after a restart.
@@ -64,93 +70,65 @@ package final class HashPool: Sendable {
         files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil,
         withSHA256: Bool = false, parts: PartDigestStore? = nil
     ) {
-        hasher = FileHasher(
-            files: files, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts, checkpoints: checkpoints,
-            stop: isStopped)
-        small = SerialThreads(name: "hash", count: max(1, threads - 1))
-        large = threads > 1 ? SerialThreads(name: "hash-large", count: 1) : small
-        var largeHasher = hasher
-        if threads > 1 { largeHasher.helper = SerialThread(name: "hash-helper") }
-        self.largeHasher = largeHasher
+        self.files = files
+        let stalls = files.mounts?.lanes.stalls ?? Stalls()
+        let hasher = FileHasher(
+            files: files.blocking, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts,
+            checkpoints: checkpoints, stop: isStopped)
+        small = HashThreads(name: "hash", width: threads - 1, stalls: stalls) { hasher }
+        large =
+            threads > 1
+            ? HashThreads(name: "hash-large", width: 1, stalls: stalls) {
+                // With more than one processor, a second thread helps.
+                var large = hasher
+                large.helper = SerialThread(name: "hash-helper")
+                return large
+            } : small
     }
 
     /// Queues a file.
     package func add(_ job: Job) {
-        let size = job.identity.size
-        if size <= Self.smallSize {
-            waiting.add(job)
-            return small.run { [hasher, waiting, isStopped] in
-                let jobs = waiting.take(atMost: MD5Hasher.mostTogether)
-                if isStopped.isSet { return }
-                for (job, finding) in zip(jobs, hasher.hash(each: jobs)) { job.done(finding) }
+        let place = files.mounts?.place(of: job.path)
+        let stall = Stalls.Stall(place: place?.name ?? files.root, work: "reading \(job.path)")
+        var work = HashThreads.Work(device: job.identity.device, stall: stall, job: job, stalled: job.stalled)
+        if job.identity.size > Self.smallSize {
+            work.body = { [isStopped] hasher in
+                if !isStopped.isSet { job.done(hasher.hash(job)) }
             }
+        } else {
+            // Where a read may not return, it must hold up no other file.
+            work.isCompanionable = place == nil
         }
-        let (lane, hasher) = lane(for: size)
-        lane.run { [isStopped] in
-            if isStopped.isSet { return }
-            job.done(hasher.hash(job))
-        }
+        threads(for: job.identity.size).add(work)
     }
 
     /// Hashes an open file. Returns `changed` if the agent ends meanwhile.
     package func hash(_ file: SharedDescriptor) async -> HashFinding {
-        var (lane, hasher) = lane(for: (try? FileStatus(of: file.rawValue).size) ?? 0)
-        // Whoever asks wants each byte read now.
-        hasher.checkpoints = nil
+        let status = try? FileStatus(of: file.rawValue)
         return await withCheckedContinuation { continuation in
-            lane.run { [hasher, isStopped] in
-                continuation.resume(returning: isStopped.isSet ? .changed : hasher.hash(file))
-            }
+            threads(for: status?.size ?? 0).add(
+                HashThreads.Work(
+                    device: status?.device ?? 0, stall: Stalls.Stall(place: files.root, work: "reading a file"),
+                    body: { [isStopped] hasher in
+                        var hasher = hasher
+                        // Whoever asks wants each byte read now.
+                        hasher.checkpoints = nil
+                        continuation.resume(returning: isStopped.isSet ? .changed : hasher.hash(file))
+                    }))
         }
     }
 
-    private func lane(for size: UInt64) -> (SerialThreads, FileHasher) {
-        size > Self.largeSize ? (large, largeHasher) : (small, hasher)
-    }
+    private func threads(for size: UInt64) -> HashThreads { size > Self.largeSize ? large : small }
+
+    /// The number of files that wait for a file system that does not answer.
+    package var stuckCount: Int { small.stuckCount + (large === small ? 0 : large.stuckCount) }
 
     /// Makes the threads store a last checkpoint and stop reading.
     package func stop() { isStopped.set() }
 
-    /// Waits until the threads have stopped.
+    /// Waits until the threads have stopped, except where a file system does not answer.
     package func finish() async {
         await small.finish()
         await large.finish()
-    }
-}
-
-/// Small files that no thread has taken yet, oldest first.
-private final class WaitingJobs: Sendable {
-    private let jobs = Mutex<[HashPool.Job]>([])
-
-    func add(_ job: HashPool.Job) { jobs.withLock { $0.append(job) } }
-
-    /// Removes and returns the oldest jobs.
-    func take(atMost most: Int) -> [HashPool.Job] {
-        jobs.withLock { jobs in
-            let taken = Array(jobs.prefix(most))
-            jobs.removeFirst(taken.count)
-            return taken
-        }
-    }
-}
-
-/// Several threads that receive work in turn.
-final class SerialThreads: Sendable {
-    private let threads: [SerialThread]
-    private let next = Atomic<Int>(0)
-
-    init(name: String, count: Int) {
-        threads = (0..<max(1, count)).map { _ in SerialThread(name: name) }
-    }
-
-    func run(_ work: @escaping @Sendable () -> Void) {
-        threads[next.wrappingAdd(1, ordering: .relaxed).oldValue % threads.count].run(work)
-    }
-
-    /// Waits until all queued work is done.
-    func finish() async {
-        for thread in threads {
-            await withCheckedContinuation { continuation in thread.run { continuation.resume() } }
-        }
     }
 }

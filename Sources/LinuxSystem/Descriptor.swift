@@ -27,11 +27,28 @@ public struct Descriptor: ~Copyable, Sendable {
 
 /// A file descriptor shared by several owners: closed when the last owner releases it.
 public final class SharedDescriptor: Sendable {
-    private let descriptor: Descriptor
+    /// Closes a descriptor, possibly later and on another thread.
+    public typealias Closer = @Sendable (Int32) -> Void
+
+    /// The descriptor's number, valid for as long as this object is referenced.
+    public let rawValue: Int32
+    private let closer: Closer?
 
     /// Shares an owned descriptor.
-    public init(_ descriptor: consuming Descriptor) {
-        self.descriptor = descriptor
+    ///
+    /// - Parameter closer: closes the descriptor if its file system may not answer: close(2) can block too.
+    public init(_ descriptor: consuming Descriptor, closer: Closer? = nil) {
+        rawValue = descriptor.release()
+        self.closer = closer
+    }
+
+    deinit {
+        if let closer {
+            closer(rawValue)
+        } else {
+            // See `Descriptor`.
+            _ = Glibc.close(rawValue)
+        }
     }
 
     /// Opens a path, close-on-exec (man 2 open).
@@ -45,9 +62,6 @@ public final class SharedDescriptor: Sendable {
         let raw = try retryingOnInterrupt { outbox_openat(AT_FDCWD, path, flags | O_CLOEXEC, mode) }
         self.init(Descriptor(owning: raw))
     }
-
-    /// The descriptor's number, valid for as long as this object is referenced.
-    public var rawValue: Int32 { descriptor.rawValue }
 
     /// Reads at an offset without moving any file position (man 2 pread), until the buffer is full or the file ends.
     ///

@@ -23,14 +23,15 @@ public final class Directory: Sendable {
 
     /// Opens an absolute path, which may end in a symbolic link.
     ///
+    /// - Parameter closer: closes the directory; see ``SharedDescriptor``.
     /// - Throws: `Errno` of open(2).
-    public init(path: String) throws(Errno) {
+    public init(path: String, closer: SharedDescriptor.Closer? = nil) throws(Errno) {
         let raw = try retryingOnInterrupt { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-        descriptor = SharedDescriptor(Descriptor(owning: raw))
+        descriptor = SharedDescriptor(Descriptor(owning: raw), closer: closer)
     }
 
-    private init(owning descriptor: consuming Descriptor) {
-        self.descriptor = SharedDescriptor(descriptor)
+    private init(owning descriptor: consuming Descriptor, closer: SharedDescriptor.Closer? = nil) {
+        self.descriptor = SharedDescriptor(descriptor, closer: closer)
     }
 
     /// Opens a file or directory below this directory, close-on-exec, and never blocks on a FIFO.
@@ -53,9 +54,10 @@ public final class Directory: Sendable {
 
     /// Opens a directory below this one.
     ///
+    /// - Parameter closer: closes the directory; see ``SharedDescriptor``.
     /// - Throws: `Errno` of openat2(2).
-    public func directory(_ path: [UInt8]) throws(Errno) -> Directory {
-        Directory(owning: try open(path, flags: O_RDONLY | O_DIRECTORY))
+    public func directory(_ path: [UInt8], closer: SharedDescriptor.Closer? = nil) throws(Errno) -> Directory {
+        Directory(owning: try open(path, flags: O_RDONLY | O_DIRECTORY), closer: closer)
     }
 
     /// Returns the status of a name below this directory; describes a symbolic link instead of following it.

@@ -17,11 +17,12 @@ public final class PinnedDirectory: Sendable {
 
     /// Opens the directory.
     ///
+    /// - Parameter closer: closes the directory; see ``SharedDescriptor``.
     /// - Throws: `Errno` of open(2); `.staleNFSFileHandle` if the path no longer leads to the pinned directory.
-    public func open() throws(Errno) -> Directory {
+    public func open(closer: SharedDescriptor.Closer? = nil) throws(Errno) -> Directory {
         let directory: Directory
         do throws(Errno) {
-            directory = try Directory(path: path)
+            directory = try Directory(path: path, closer: closer)
         } catch {
             let isGone = [.noSuchFileOrDirectory, .notDirectory].contains(error)
             throw isGone && known.withLock { $0 != nil } ? .staleNFSFileHandle : error

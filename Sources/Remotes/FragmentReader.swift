@@ -1,5 +1,6 @@
 public import Digests
 public import LinuxSystem
+import SystemPackage
 public import Transport
 public import UploadCore
 
@@ -32,6 +33,7 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
     private let range: Range<UInt64>
     private let expected: Expected
     private let secret: DigestSecret
+    private let lane: Lanes.Lane?
 
     /// Prepares a fragment for reading.
     ///
@@ -41,9 +43,12 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
     ///   - range: the fragment's bytes; its start is a multiple of 512 KiB.
     ///   - expected: what the bytes in `range` must match.
     ///   - secret: the key of the digests.
+    ///   - lane: reads the file if its file system may not answer.
     public init(
-        file: SharedDescriptor, path: RelativePath, range: Range<UInt64>, expected: Expected, secret: DigestSecret
+        file: SharedDescriptor, path: RelativePath, range: Range<UInt64>, expected: Expected, secret: DigestSecret,
+        lane: Lanes.Lane? = nil
     ) {
+        self.lane = lane
         self.file = file
         self.path = path
         self.range = range
@@ -66,7 +71,7 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
         let base = UInt64(blocks.lowerBound) * blockSize
         let reader = FragmentReader(
             file: file, path: path, range: range.lowerBound + base..<range.lowerBound + limit,
-            expected: expected.part(blocks), secret: secret)
+            expected: expected.part(blocks), secret: secret, lane: lane)
         return start == base ? reader : SkippingBody(reader, skip: start - base)
     }
 
@@ -103,15 +108,32 @@ public final class FragmentReader: BodySource, @unchecked Sendable {
 
     private func fill(_ target: UnsafeMutableRawBufferPointer) throws(SourceProblem) {
         let count: Int
-        do {
-            count = try file.read(into: target, at: offset)
+        do throws(Errno) {
+            count = try readNext(into: target)
         } catch {
+            // The transport's thread serves all other transfers.
+            if error == .timedOut { throw SourceProblem(path: path, kind: .missing) }
             let message = "\(path) can't be read: \(error)"
             let error = FileError(code: "unreadable", message: message, retryable: false)
             throw SourceProblem(path: path, kind: .unreadable(error))
         }
         // The file shrank: libcurl would wait for ever for the rest.
         if count < target.count { throw SourceProblem(path: path, kind: .changed) }
+    }
+
+    private func readNext(into target: UnsafeMutableRawBufferPointer) throws(Errno) -> Int {
+        guard let lane else { return try file.read(into: target, at: offset) }
+        // The call may outlive the buffer.
+        let bytes = try lane.call("reading \(path) from \(offset) to \(offset + UInt64(target.count))") {
+            [file, offset, size = target.count] () throws(Errno) in
+            var bytes = [UInt8](repeating: 0, count: size)
+            let count = try bytes.withUnsafeMutableBytes { buffer in
+                Result { () throws(Errno) in try file.read(into: buffer, at: offset) }
+            }.get()
+            return Array(bytes.prefix(count))
+        }
+        target.copyBytes(from: bytes)
+        return bytes.count
     }
 
     /// Returns to the fragment's first byte.

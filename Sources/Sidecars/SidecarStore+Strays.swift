@@ -10,11 +10,15 @@ extension SidecarStore {
 
     /// Returns the content of a sidecar and its modification time in nanoseconds since 1970.
     func lastWord(of subject: SidecarSubject) -> (word: SidecarWord, written: Int64)? {
-        guard let directory = try? existing(subject.directory), let name = find(subject, in: directory),
-            let text = Self.content(of: name, in: directory, atMost: Self.longest), let word = SidecarWord(text),
-            let status = try? directory.status(name)
-        else { return nil }
-        return (word, status.modified)
+        let found = try? call(subject.directory, "reading the sidecar of \(subject) in") { () -> ([UInt8], Int64)? in
+            guard let directory = try? existing(subject.directory), let name = find(subject, in: directory),
+                let text = Self.content(of: name, in: directory, atMost: Self.longest),
+                let status = try? directory.status(name)
+            else { return nil }
+            return (text, status.modified)
+        }
+        guard let (text, written) = found ?? nil, let word = SidecarWord(text) else { return nil }
+        return (word, written)
     }
 
     /// Returns the owner of a sidecar, judged by place and text; `nil` for a foreign file.
@@ -39,6 +43,10 @@ extension SidecarStore {
     /// - Returns: whether the file was removed.
     @discardableResult
     package func remove(_ stray: StraySidecar) -> Bool {
+        (try? call(stray.directory, "removing a sidecar in", isChange: true) { removeAtOnce(stray) }) ?? false
+    }
+
+    private func removeAtOnce(_ stray: StraySidecar) -> Bool {
         guard let directory = try? existing(stray.directory) else { return false }
         if let subject = stray.subject {
             guard Self.owner(of: stray.name, in: directory, at: stray.directory)?.subject == subject else {

@@ -1,6 +1,6 @@
 package import AgentConfiguration
 import Glibc
-import Intake
+package import Intake
 package import LinuxSystem
 import SystemPackage
 import UploadCore
@@ -16,7 +16,7 @@ package struct SidecarStore: Sendable {
     /// The directory tree of the sidecars.
     private enum Tree: Sendable {
         /// The outbox. Directories are never created there.
-        case outbox(PinnedDirectory)
+        case outbox(OutboxFiles)
         /// `sidecars.directory`. Directories are created as needed.
         case mirror(String)
     }
@@ -31,7 +31,7 @@ package struct SidecarStore: Sendable {
 
     /// Creates a store for sidecars beside the files of an outbox.
     package init(beside outbox: PinnedDirectory) {
-        tree = .outbox(outbox)
+        tree = .outbox(OutboxFiles(outbox))
     }
 
     /// Creates a store for sidecars in a separate tree.
@@ -42,8 +42,23 @@ package struct SidecarStore: Sendable {
     }
 
     /// Creates the store that the configuration describes.
-    package init(_ configuration: Configuration.Sidecars, outbox: PinnedDirectory) {
+    package init(_ configuration: Configuration.Sidecars, outbox: OutboxFiles) {
         tree = configuration.directory.map(Tree.mirror) ?? .outbox(outbox)
+    }
+
+    /// Makes a call that looks at a directory of the tree.
+    ///
+    /// - Parameters:
+    ///   - work: what the call does, for people.
+    ///   - isChange: whether the call changes something.
+    ///   - body: may run on after this function has thrown.
+    /// - Throws: the error of the call; `.timedOut` if the file system does not answer.
+    func call<Result: Sendable>(
+        _ directory: RelativePath, _ work: String, isChange: Bool = false,
+        _ body: @escaping @Sendable () throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        guard case .outbox(let files) = tree else { return try body() }
+        return try files.call(directory, work, keepsResult: !isChange) { _ throws(Errno) in try body() }
     }
 
     private static let attempts = 100
@@ -67,7 +82,15 @@ package struct SidecarStore: Sendable {
         _ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?, replaces: Bool = false,
         in directory: Directory? = nil
     ) throws(Errno) -> [UInt8] {
-        let directory = if let directory { directory } else { try open(subject.directory) }
+        try call(subject.directory, "writing a sidecar for \(subject) in", isChange: true) { () throws(Errno) in
+            try writeAtOnce(text, for: subject, known: known, replaces: replaces, in: directory)
+        }
+    }
+
+    private func writeAtOnce(
+        _ text: [UInt8], for subject: SidecarSubject, known: [UInt8]?, replaces: Bool, in directory: Directory?
+    ) throws(Errno) -> [UInt8] {
+        let directory = if let directory { directory } else { try openAtOnce(subject.directory) }
         let temporary = try makeTemporary(text, for: subject, in: directory)
         do {
             return try place(temporary, in: directory, for: subject, known: known, replaces: replaces)
@@ -116,9 +139,13 @@ package struct SidecarStore: Sendable {
     /// Whether the sidecar of a file or source contains all these pieces of text. After a crash, this tells a final
     /// sidecar from an older one.
     func sidecar(of subject: SidecarSubject, holds pieces: [String]) -> Bool {
-        guard let directory = try? existing(subject.directory), let name = find(subject, in: directory),
-            let content = Self.content(of: name, in: directory, atMost: Self.longest)
-        else { return false }
+        let found = try? call(subject.directory, "reading the sidecar of \(subject) in") { () -> [UInt8]? in
+            guard let directory = try? existing(subject.directory), let name = find(subject, in: directory) else {
+                return nil
+            }
+            return Self.content(of: name, in: directory, atMost: Self.longest)
+        }
+        guard let content = found ?? nil else { return false }
         let text = String(decoding: content, as: UTF8.self)
         return pieces.allSatisfy(text.contains)
     }
@@ -144,8 +171,12 @@ package struct SidecarStore: Sendable {
 
     /// Opens the directory of sidecars, and creates it in a separate tree.
     func open(_ path: RelativePath) throws(Errno) -> Directory {
+        try call(path, "opening") { () throws(Errno) in try openAtOnce(path) }
+    }
+
+    private func openAtOnce(_ path: RelativePath) throws(Errno) -> Directory {
         switch tree {
-        case .outbox(let outbox): return try outbox.open().directory(path.bytes)
+        case .outbox(let files): return try files.blocking.directory(path)
         case .mirror(let root):
             if (try? FileStatus(path: root)) == nil { try Directory.create(root) }
             return try Directory(path: root).createDirectories(path.bytes)
@@ -155,7 +186,7 @@ package struct SidecarStore: Sendable {
     /// Opens a directory of the tree, which must exist.
     func existing(_ path: RelativePath) throws(Errno) -> Directory {
         switch tree {
-        case .outbox(let outbox): return try outbox.open().directory(path.bytes)
+        case .outbox(let files): return try files.blocking.directory(path)
         case .mirror(let root): return try Directory(path: root).directory(path.bytes)
         }
     }
@@ -272,8 +303,11 @@ package struct SidecarStore: Sendable {
     /// - Returns: whether a sidecar was removed.
     @discardableResult
     package func remove(for subject: SidecarSubject, known: [UInt8]?, in directory: Directory? = nil) -> Bool {
-        guard let directory = directory ?? (try? existing(subject.directory)) else { return false }
-        if let known, isSidecar(known, of: subject, in: directory) { return (try? directory.unlink(known)) != nil }
-        return find(subject, in: directory).map { (try? directory.unlink($0)) != nil } ?? false
+        let isRemoved = try? call(subject.directory, "removing the sidecar of \(subject) in", isChange: true) {
+            guard let directory = directory ?? (try? existing(subject.directory)) else { return false }
+            if let known, isSidecar(known, of: subject, in: directory) { return (try? directory.unlink(known)) != nil }
+            return find(subject, in: directory).map { (try? directory.unlink($0)) != nil } ?? false
+        }
+        return isRemoved ?? false
     }
 }

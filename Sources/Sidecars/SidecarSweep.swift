@@ -8,7 +8,7 @@ package import UploadCore
 ///
 /// If a sidecar's name matches a file in the directory, the sidecar is not read. So a sweep costs little more than
 /// listing directories.
-package struct SidecarSweep {
+package struct SidecarSweep: Sendable {
     package let files: OutboxFiles
     package let store: SidecarStore
     let rules: IntakeRules
@@ -38,28 +38,15 @@ package struct SidecarSweep {
         away: Set<RelativePath> = [], wantsSidecar: (RelativePath) -> Bool = { _ in false }
     ) -> Findings {
         var found = Findings()
-        guard let outbox = try? files.outbox.open(), let tree = try? store.existing(.root) else { return found }
-        let isBeside = store.standBesideFiles
         var directories = [RelativePath.root]
         while let path = directories.popLast() {
             if away.contains(where: path.isWithin) { continue }
-            guard let directory = try? tree.directory(path.bytes), let entries = try? directory.entries() else {
-                continue
-            }
-            var sidecars: [[UInt8]] = []
-            for entry in entries {
-                let child = path.appending(entry.name)
-                if entry.isDirectory ?? ((try? directory.status(entry.name))?.kind == .directory) {
-                    if !rules.isIgnored(child) { directories.append(child) }
-                } else {
-                    sidecars.append(entry.name)
-                }
-            }
-            guard let names = isBeside ? sidecars : Self.names(in: path, of: outbox) else { continue }
-            let listing = SidecarListing(sidecars: sidecars, files: names)
-            found.strays += listing.temporaries.map { StraySidecar(directory: path, name: $0) }
-            found.strays += listing.unexplained.compactMap { stray(named: $0, in: directory, at: path, listing) }
-            for name in listing.bare where found.bare.count < Self.mostBare {
+            // A directory whose file system does not answer is left to a later sweep.
+            let answer = try? store.call(path, "sweeping", { self.findings(in: path) })
+            guard let here = answer ?? nil else { continue }
+            directories += here.directories
+            found.strays += here.strays
+            for name in here.bare where found.bare.count < Self.mostBare {
                 let file = path.appending(name)
                 if !rules.isIgnored(file), wantsSidecar(file) { found.bare.append(file) }
             }
@@ -67,11 +54,38 @@ package struct SidecarSweep {
         return found
     }
 
+    /// What a sweep found in one directory.
+    private struct Here: Sendable {
+        var directories: [RelativePath] = []
+        var strays: [StraySidecar] = []
+        var bare: [[UInt8]] = []
+    }
+
+    private func findings(in path: RelativePath) -> Here? {
+        guard let directory = try? store.existing(path), let entries = try? directory.entries() else { return nil }
+        var here = Here()
+        var sidecars: [[UInt8]] = []
+        for entry in entries {
+            let child = path.appending(entry.name)
+            if entry.isDirectory ?? ((try? directory.status(entry.name))?.kind == .directory) {
+                if !rules.isIgnored(child) { here.directories.append(child) }
+            } else {
+                sidecars.append(entry.name)
+            }
+        }
+        guard let names = store.standBesideFiles ? sidecars : names(in: path) else { return here }
+        let listing = SidecarListing(sidecars: sidecars, files: names)
+        here.strays = listing.temporaries.map { StraySidecar(directory: path, name: $0) }
+        here.strays += listing.unexplained.compactMap { stray(named: $0, in: directory, at: path, listing) }
+        here.bare = Array(listing.bare)
+        return here
+    }
+
     /// Lists the names in a directory of the outbox; empty if the directory does not exist, `nil` if listing fails
     /// otherwise.
-    private static func names(in path: RelativePath, of outbox: Directory) -> [[UInt8]]? {
+    private func names(in path: RelativePath) -> [[UInt8]]? {
         do throws(Errno) {
-            return try outbox.directory(path.bytes).entries().map(\.name)
+            return try files.entries(of: path).map(\.name)
         } catch {
             return [.noSuchFileOrDirectory, .notDirectory].contains(error) ? [] : nil
         }

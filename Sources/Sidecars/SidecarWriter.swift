@@ -261,8 +261,8 @@ package actor SidecarWriter {
                 names[subject] = nil
             }
             noteThrough(subject)
-        } catch Errno.staleNFSFileHandle {
-            // The outbox is absent. The watch reports that, and this sidecar waits for the return of the outbox.
+        } catch  where error == .staleNFSFileHandle || error == .timedOut {
+            // The outbox or a mount is absent, or does not answer. The watch reports that, and this sidecar waits.
             return failed(sidecar)
         } catch {
             // A missing directory needs no sidecars: its files are gone too.

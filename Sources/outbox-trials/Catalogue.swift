@@ -27,6 +27,7 @@ enum Catalogue {
         ExpiringCredentials(kind: .tus),
         ExpiringCredentials(kind: .s3),
         FailingDisk(),
+        SilentMounts(),
         SteppingClocks(),
         OddNames(),
         SameContents(),

@@ -107,6 +107,9 @@ struct WaitCommand: AsyncParsableCommand {
 
     private func lateness(_ waiting: Waiting) -> String {
         let course = waiting.course
+        if course.known.allSatisfy(\.isFinal), course.unknown.isEmpty, let obstacle = waiting.obstacle {
+            return "wait: the agent could not look at the whole outbox: \(obstacle)"
+        }
         let (count, all) = waiting.progress
         let limit = timeout.map { " after \($0.text)" } ?? ""
         let first = course.known.first { !$0.isFinal }.map { "\($0.shownPath) is \($0.state)" }

@@ -22,6 +22,8 @@ struct Waiting {
     private var display: ProgressDisplay
     /// Paths whose failure was already printed.
     private var told: Set<String> = []
+    /// Why the agent has not seen all files; nil if it has.
+    private(set) var obstacle: String?
     /// The state of the waited-for files.
     private(set) var course: WaitCourse
 
@@ -61,7 +63,9 @@ struct Waiting {
         while true {
             pace.ask()
             // Ask before requesting the list, so that the list contains everything the scan found.
-            let hasScanned = needsScan ? try await link.client.health().scanned : true
+            let health = needsScan ? try await link.client.health() : nil
+            let hasScanned = health?.scanned ?? true
+            obstacle = hasScanned ? nil : health?.problems.first ?? "its first scan has not ended"
             var isOver = try await look(hasScanned: hasScanned, now: pace.elapsed)
             if isOver && named == nil {
                 // Files that came and ended between two polls are only in the complete list.

@@ -128,7 +128,18 @@ import UploadCore
     /// Updates the book. The id of each mount is also the number of its file system, unless the test passes `number`.
     private func update(_ table: [RelativePath: UInt64], is number: UInt64? = nil) -> [MountBook.Change] {
         let mounts = table.mapValues { MountTable.Mount(id: $0, source: []) }
-        return book.update(mounts) { _, mount in self.identity(number ?? mount.id) }
+        return book.update(mounts) { _, mount in .known(self.identity(number ?? mount.id)) }
+    }
+
+    @Test func `a file system that does not answer is recognised once it does`() {
+        let mounts = [disk: MountTable.Mount(id: 1, source: [])]
+        #expect(book.update(mounts) { _, _ in .unanswered } == [])
+        #expect(update([disk: 1]) == [])
+        #expect(update([:]) == [.lost(disk)])
+        let again = [disk: MountTable.Mount(id: 2, source: [])]
+        #expect(book.update(again) { _, _ in .unanswered } == [])
+        #expect(book.isLost(disk))
+        #expect(update([disk: 2], is: 1) == [.mounted(disk, isSame: true)])
     }
 
     @Test func `what is mounted at first is no change`() {
@@ -164,9 +175,10 @@ import UploadCore
     }
 
     @Test func `what cannot be identified is never the same`() {
-        _ = book.update([disk: .init(id: 1, source: [])]) { _, _ in nil }
-        _ = book.update([:]) { _, _ in nil }
-        #expect(book.update([disk: .init(id: 2, source: [])]) { _, _ in nil } == [.mounted(disk, isSame: false)])
+        _ = book.update([disk: .init(id: 1, source: [])]) { _, _ in .known(nil) }
+        _ = book.update([:]) { _, _ in .known(nil) }
+        #expect(
+            book.update([disk: .init(id: 2, source: [])]) { _, _ in .known(nil) } == [.mounted(disk, isSame: false)])
     }
 
     @Test func `a renamed directory takes its mounts along`() throws {
@@ -189,8 +201,9 @@ import UploadCore
         let mounts = MountTable.parse(Array(text.utf8), below: Array("/home/ann/out box".utf8))
         #expect(
             mounts == [
-                try relative("disk"): .init(id: 42, source: Array("ann@host:/pictures".utf8)),
-                try relative("a\\b"): .init(id: 45, source: Array("server:/export".utf8)),
+                try relative("disk"): .init(
+                    id: 42, source: Array("ann@host:/pictures".utf8), type: Array("fuse.sshfs".utf8)),
+                try relative("a\\b"): .init(id: 45, source: Array("server:/export".utf8), type: Array("nfs4".utf8)),
             ])
         #expect(MountTable.parse(Array(text.utf8), below: Array("/".utf8)).count == 4)
     }

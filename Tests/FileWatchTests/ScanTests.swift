@@ -96,7 +96,7 @@ import UploadCore
         let summary = try #require(outbox.scans.first)
         let unreadable = try #require(summary.unreadable.first)
         #expect(summary.contains(unreadable.appending(Array("f".utf8))))
-        #expect(outbox.events.contains(.unreadable(unreadable, .fileNameTooLong)))
+        #expect(outbox.events.contains(.unlisted(unreadable, .fileNameTooLong)))
         try remove(nested: name, in: parent, depth: 17)
     }
 

@@ -124,6 +124,7 @@ extension WatchEvent {
         case .ready(let path, _): "ready \(path)"
         case .odd(let path, _): "odd \(path)"
         case .unreadable(let path, _): "unreadable \(path)"
+        case .unlisted(let path, _): "unlisted \(path)"
         case .gone(let path): "gone \(path)"
         case .renamed(let from, let to, _): "renamed \(from) \(to)"
         case .scanned(let summary): "scanned \(summary.files)"

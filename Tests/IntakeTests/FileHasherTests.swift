@@ -1,6 +1,8 @@
 import AgentTestSupport
 import Foundation
+import Glibc
 import LinuxSystem
+import Synchronization
 import TestSupport
 import Testing
 import UploadCore
@@ -180,6 +182,43 @@ struct FileHasherTests {
 
 @Suite("Hash pool")
 struct HashPoolTests {
+    @Test("goes on with all other files while the reads of some do not return, and with the rest once they do")
+    func stuck() async throws {
+        let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
+        let rules = IntakeRules(mediaOnly: false, maxFileSize: .max, ignore: [], moveTo: nil)
+        let isOpen = Mutex(false)
+        defer { isOpen.withLock { $0 = true } }
+        let threads = HashThreads(name: "hash", width: 1, stalls: Stalls(limit: .milliseconds(700))) {
+            FileHasher(files: OutboxFiles(root: "/"), rules: rules, secret: secret)
+        }
+        let done = Mutex<[String]>([])
+        let stalled = Mutex<[Bool]>([])
+        let add = { @Sendable (name: String, device: UInt64, hangs: Bool) in
+            threads.add(
+                HashThreads.Work(
+                    device: device, stall: Stalls.Stall(place: "usb", work: name),
+                    body: { _ in
+                        while hangs && !isOpen.withLock(\.self) { usleep(1000) }
+                        done.withLock { $0.append(name) }
+                    }, stalled: { isStalled in stalled.withLock { $0.append(isStalled) } }))
+        }
+        // More than the threads that may be left behind.
+        for number in 0..<6 { add("stuck \(number)", 1, true) }
+        for number in 0..<20 { add("quick \(number)", 2, false) }
+        add("beside", 3, true)
+        for number in 0..<20 { add("other \(number)", 3, false) }
+        try await Poll.until("the others", lastState: { "\(done.withLock(\.self))" }) {
+            done.withLock { $0.count } == 40
+        }
+        try await Poll.until("the stalls") { stalled.withLock { $0.count { $0 } } >= 5 }
+        #expect(threads.stuckCount >= 6)
+        await threads.finish()
+
+        isOpen.withLock { $0 = true }
+        try await Poll.until("the rest") { done.withLock { $0.count } == 47 }
+        try await Poll.until("no stall") { threads.stuckCount == 0 }
+    }
+
     @Test("hashes every file, whatever its size", arguments: [1, 2, 4])
     func all(threads: Int) async throws {
         let place = try TemporaryDirectory()

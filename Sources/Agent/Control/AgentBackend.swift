@@ -6,6 +6,7 @@ import LinuxSystem
 import Logging
 import Reports
 import Session
+import Synchronization
 import UploadCore
 
 /// Answers the control interface. Questions go to the uploader's state of one moment and to the ledger, actions to the
@@ -21,6 +22,11 @@ final class AgentBackend: ControlBackend, SourceBackend {
     private let views: Views
     private let clock: any Clocks
     private let logger: Logger
+    /// What the uploader said last, and when.
+    private let lastAnswer = Mutex<(AgentStatus, AgentStatus.Figures, MonotonicTime)?>(nil)
+
+    /// How long the uploader may take for an answer about the agent's health.
+    private static let patience = Duration.seconds(3)
 
     /// What the dashboard shows besides files.
     struct Views: Sendable {
@@ -51,12 +57,32 @@ final class AgentBackend: ControlBackend, SourceBackend {
     // MARK: Health
 
     func health() async -> AgentHealth {
-        var (status, figures, resting) = await uploader.ask { ($1, $0.figures(), $0.resting) }
-        figures.add(resting: await onReader { [resting] in resting.counts() })
+        let answer = await TimeLimit.wait(Self.patience) { [self] in
+            let (status, figures, resting) = await uploader.ask { ($1, $0.figures(), $0.resting) }
+            return (status, figures, await onReader { [resting] in resting.counts() })
+        }
+        guard let (status, found, resting) = answer else { return healthWithoutAnswer() }
+        var figures = found
+        figures.add(resting: resting)
         figures.token = session.origin
         figures.account = session.account.name
         figures.watch = watchCounters()
+        lastAnswer.withLock { $0 = (status, figures, clock.now.monotonic) }
         return status.health(figures, at: clock.now.monotonic)
+    }
+
+    /// The last known health, and that the agent does not get on.
+    private func healthWithoutAnswer() -> AgentHealth {
+        let now = clock.now.monotonic
+        let first = AgentStatus(
+            version: uploader.parts.version, processID: uploader.parts.processID, startedAt: now, events: events)
+        let (status, known, time) = lastAnswer.withLock(\.self) ?? (first, .init(), now)
+        let silence = max(.zero, now - time).components.seconds + Self.patience.components.seconds
+        var figures = known
+        figures.hasScanned = false
+        return status.health(
+            figures, at: now,
+            obstacle: "the agent has made no progress for \(silence) s: a disk may not answer; see `dmesg | tail`")
     }
 
     func metrics() async -> AgentMetrics {

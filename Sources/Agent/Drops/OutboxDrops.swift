@@ -28,12 +28,14 @@ struct OutboxDrops: DropBackend {
 
     /// Removes what a killed agent left.
     func removeLeftovers() {
-        guard let outbox = try? files.outbox.open(),
-            let area = try? outbox.directory(IntakeRules.dropArea.bytes),
-            (try? area.status())?.owner == geteuid()
-        else { return }
-        for entry in (try? area.entries()) ?? [] { try? area.unlink(entry.name) }
-        try? outbox.removeDirectory(IntakeRules.dropArea.bytes)
+        try? files.call(IntakeRules.dropArea, "clearing", keepsResult: false) { [files] closer in
+            guard let outbox = try? files.outbox.open(closer: closer),
+                let area = try? outbox.directory(IntakeRules.dropArea.bytes, closer: closer),
+                (try? area.status())?.owner == geteuid()
+            else { return }
+            for entry in (try? area.entries()) ?? [] { try? area.unlink(entry.name) }
+            try? outbox.removeDirectory(IntakeRules.dropArea.bytes)
+        }
     }
 
     func begin(_ name: String, size: UInt64) async throws(FileError) -> any IncomingDrop {

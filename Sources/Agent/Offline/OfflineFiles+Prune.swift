@@ -46,7 +46,7 @@ extension OfflineFiles {
             }
             return true
         })
-        let store = SidecarStore(configuration.sidecars, outbox: files.outbox)
+        let store = SidecarStore(configuration.sidecars, outbox: files)
         var report = PruneReport()
         for record in gone {
             // A moved file keeps its sidecar.

@@ -26,13 +26,9 @@ struct SourceDescriptionReader: Sendable {
     ///   can't be found.
     func read(_ directory: RelativePath) -> Result<SourceDescription, FileError> {
         do throws(Errno) {
-            let (file, _) = try files.open(PostPlaces.description(of: directory))
             // One byte more than allowed shows that the file is too large.
-            var text = [UInt8](repeating: 0, count: Self.largestFile + 1)
-            let count = try text.withUnsafeMutableBytes { buffer in
-                Result { () throws(Errno) in try file.read(into: buffer, at: 0) }
-            }.get()
-            return Self.parse(Array(text.prefix(count)))
+            return Self.parse(
+                try files.read(PostPlaces.description(of: directory), atMost: Self.largestFile + 1))
         } catch {
             return .failure(Self.objection(to: error))
         }
@@ -66,7 +62,7 @@ struct SourceDescriptionReader: Sendable {
         switch error {
         case .invalidArgument:
             return malformed(nil, "is not a regular file; put a text file in its place")
-        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle:
+        case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle, .timedOut:
             return FileError(code: "file_missing", message: "\(name) can't be found now", retryable: true)
         default:
             let message =

@@ -72,7 +72,7 @@ struct OpenFiles: Sendable {
         case .noSuchFileOrDirectory, .notDirectory, .staleNFSFileHandle: return .missing
         case .invalidArgument, .tooManySymbolicLinkLevels: return .changed
         // Resource shortages and a lease that its holder must give back are not the file's fault. Retry.
-        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock, .ioError: return .missing
+        case .tooManyOpenFiles, .tooManyOpenFilesInSystem, .noMemory, .wouldBlock, .ioError, .timedOut: return .missing
         default:
             let message = "\(path) can't be read: \(error); check its permissions"
             return .unreadable(FileError(code: "unreadable", message: message, retryable: false))

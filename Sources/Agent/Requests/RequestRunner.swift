@@ -232,7 +232,8 @@ final class RequestRunner {
             throw SourceProblem(path: source.path, kind: .changed)
         }
         return FragmentReader(
-            file: source.file, path: source.path, range: range, expected: expected, secret: parts.secret)
+            file: source.file, path: source.path, range: range, expected: expected, secret: parts.secret,
+            lane: parts.files.lane(of: source.path))
     }
 
     /// Returns what the bytes of a fragment must match; `nil` if the ledger lacks it or can't be read.

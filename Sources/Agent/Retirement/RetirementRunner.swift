@@ -46,22 +46,25 @@ struct RetirementRunner: Sendable {
     func perform(_ step: RetirementStep, on path: RelativePath) -> RetirementEvent? {
         do throws(Errno) {
             switch step {
-            case .take(let identity): return try holding.take(path, identity) ? .taken : .replaced
+            case .take(let identity):
+                return try call(path) { holding throws(Errno) in try holding.take(path, identity) } ? .taken : .replaced
             case .check(let identity):
                 let job = HashPool.Job(path: HoldingArea.place(of: path), identity: identity) { [report] finding in
                     report(path, .checked(finding))
                 }
                 hashPool.add(job)
                 return nil
-            case .findName(let wanted, let except): return .named(try holding.freeName(for: wanted, except: except))
+            case .findName(let wanted, let except):
+                return .named(
+                    try call(wanted) { holding throws(Errno) in try holding.freeName(for: wanted, except: except) })
             case .release(let target):
-                try holding.release(path, to: target)
+                try call(target) { holding throws(Errno) in try holding.release(path, to: target) }
                 return .left
             case .delete:
-                try holding.delete(path)
+                try call(path) { holding throws(Errno) in try holding.delete(path) }
                 return .left
             case .putBack:
-                let name = try holding.putBack(path)
+                let name = try call(path) { holding throws(Errno) in try holding.putBack(path) }
                 return .back(name, name.flatMap { files.look(at: $0).identity })
             case .commit, .store, .reportStuck, .reportWorking: return nil
             }
@@ -71,9 +74,17 @@ struct RetirementRunner: Sendable {
         }
     }
 
+    /// Makes a call on a file system that may not answer.
+    private func call<Result: Sendable>(
+        _ path: RelativePath, _ body: @escaping @Sendable (HoldingArea) throws(Errno) -> Result
+    ) throws(Errno) -> Result {
+        try files.call(path, "moving", keepsResult: false) { [holding] _ throws(Errno) in try body(holding) }
+    }
+
     /// Puts back all files of the holding area that are not being handled, from this run or the previous one.
     func recover(except held: Set<RelativePath>) {
-        let (files, failures) = holding.recover(except: held)
+        let found = try? call(.root) { $0.recover(except: held) }
+        guard let (files, failures) = found else { return }
         if !files.isEmpty {
             logger.notice(
                 "files that were leaving the outbox are back; the agent checks them again, then moves or deletes them",
@@ -115,11 +126,14 @@ struct RetirementRunner: Sendable {
         let description = PostPlaces.description(of: directory)
         do throws(Errno) {
             guard case .move(let destination) = fate else {
-                try holding.remove(description)
+                try call(description) { holding throws(Errno) in try holding.remove(description) }
                 return .deleted
             }
-            let target = try holding.freeName(for: destination.appending(description.bytes))
-            try holding.move(description, to: target)
+            let target = try call(description) { holding throws(Errno) in
+                let target = try holding.freeName(for: destination.appending(description.bytes))
+                try holding.move(description, to: target)
+                return target
+            }
             return .moved(to: target)
         } catch {
             warn(directory, error)
@@ -144,7 +158,9 @@ struct RetirementRunner: Sendable {
             return
         }
         do throws(Errno) {
-            try holding.move(directory.appending(name), to: try holding.freeName(for: wanted))
+            try call(directory) { holding throws(Errno) in
+                try holding.move(directory.appending(name), to: try holding.freeName(for: wanted))
+            }
         } catch {
             warn(directory, error)
         }

@@ -24,6 +24,7 @@ struct AgentStatus: Sendable {
         case server
         case session
         case sidecars
+        case storage
         case watch
     }
 
@@ -112,14 +113,23 @@ struct AgentStatus: Sendable {
     // MARK: Answers
 
     /// Returns the answer of `GET /v1/health`. It lists only the counts of final states.
-    func health(_ figures: Figures, at now: MonotonicTime) -> AgentHealth {
+    ///
+    /// - Parameter obstacle: why this is not the present state; `nil` if it is.
+    func health(_ figures: Figures, at now: MonotonicTime, obstacle: String? = nil) -> AgentHealth {
         let files = figures.files.filter(\.key.isFinal).map { ($0.key.rawValue, $0.value) }
         return AgentHealth(
             pid: processID, version: version, uptime: UInt64(max(0, uptime(at: now).components.seconds)),
-            paused: figures.isPaused, scanned: figures.hasScanned && !isDeferring, active: figures.active,
-            problems: messages, files: Dictionary(uniqueKeysWithValues: files), token: figures.token?.rawValue,
+            paused: figures.isPaused,
+            scanned: figures.hasScanned && !isDeferring && figures.watch.unanswered == 0, active: figures.active,
+            problems: messages + (obstacle.map { [$0] } ?? []), files: Dictionary(uniqueKeysWithValues: files),
+            token: figures.token?.rawValue,
             account: figures.account, deferred: figures.watch.deferred, saved: counters.products?.bytesSaved,
-            attention: attention, speed: figures.bytesPerSecond, left: figures.left.bytes)
+            attention: attention
+                + (obstacle.map {
+                    [Attention(code: "no_progress", message: $0, since: Timestamp.text(events.now.wall))]
+                }
+                    ?? []),
+            speed: figures.bytesPerSecond, left: figures.left.bytes)
     }
 
     /// The problems in the order of their codes.

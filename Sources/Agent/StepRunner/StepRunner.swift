@@ -28,6 +28,8 @@ final class StepRunner {
         case portrait(PortraitReport)
         /// So many bytes of a large file are hashed.
         case hashing(RelativePath, job: UInt64, bytes: UInt64)
+        /// A file can't be read because its file system does not answer, or can again.
+        case stalled(RelativePath, job: UInt64, Bool)
         /// A hash job ended. When it began, the file had this identity.
         case hashed(RelativePath, FileIdentity, job: UInt64, HashFinding)
         /// New, changed or removed credentials. `isLogout`: the user discarded the token in use.
@@ -226,6 +228,8 @@ final class StepRunner {
             return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []
         case .hashing(let path, let job, let bytes):
             return isEnding() ? [] : [.path(.hashing(path, job: job, bytes: bytes))]
+        case .stalled(let path, let job, let isStalled):
+            return isEnding() ? [] : [.path(.stalled(path, job: job, isStalled))]
         case .hashed(let path, let identity, let job, let finding):
             if case .content(let identity, _, _, _) = finding { status.counters.bytesHashed += identity.size }
             thumbnails?.noteProgress()
@@ -381,6 +385,7 @@ final class StepRunner {
             HashPool.Job(
                 path: path, identity: identity, sniffed: thumbnails?.earlyLook,
                 hashed: { [report] in report(.hashing(path, job: job, bytes: $0)) },
+                stalled: { [report] in report(.stalled(path, job: job, $0)) },
                 done: { [report] in report(.hashed(path, identity, job: job, $0)) }))
     }
 

@@ -1,6 +1,7 @@
 import AgentSupport
 import ControlAPI
 import FileWatch
+import Intake
 import Ledger
 import LinuxSystem
 import Remotes
@@ -177,7 +178,8 @@ actor Uploader {
         let processed = min(core.products.waiterCount, Self.mostProcessed)
         let queued = pace.load(
             queued: core.machine.smallQueuedCount, hasBacklog: core.machine.hasBacklog, now: now.monotonic)
-        load.report(core.book.hashCount - processed + commits.count + queued)
+        // Files of a file system that does not answer must keep no others out.
+        load.report(max(0, core.book.hashCount - processed - parts.hashPool.stuckCount) + commits.count + queued)
     }
 
     /// Handles some of the queued watch events. Control requests, results and the end of the agent get their turn

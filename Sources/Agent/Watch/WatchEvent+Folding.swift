@@ -30,7 +30,8 @@ extension WatchEvent {
     private func leavesAlone(_ places: [RelativePath]) -> Bool {
         let own: [RelativePath]
         switch self {
-        case .seen(let path), .ready(let path, _), .odd(let path, _), .unreadable(let path, _), .gone(let path):
+        case .seen(let path), .ready(let path, _), .odd(let path, _), .unreadable(let path, _),
+            .unlisted(let path, _), .gone(let path):
             own = [path]
         case .renamed(let old, let new, _): own = [old, new]
         case .scanned, .deferring, .overflowed, .watchLimit, .mountLost, .mounted, .rootLost, .rootBack: return false

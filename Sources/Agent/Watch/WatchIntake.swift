@@ -42,6 +42,7 @@ struct WatchIntake: Sendable {
         case .odd(let path, let status):
             return [.path(.odd(path, FileIdentity(status), IntakeRules.objection(toKind: status.kind)))]
         case .unreadable(let path, let error): return [unreadable(path, error, facts.look(at: path))]
+        case .unlisted(let path, let error): return [unlisted(path, error)]
         case .gone(let path): return [.path(.gone(path))]
         case .renamed(let old, let new, let isDirectory):
             if isDirectory { directory = (old, new) } else { moves.append((old, new)) }
@@ -66,14 +67,19 @@ struct WatchIntake: Sendable {
     }
 
     private func unreadable(_ path: RelativePath, _ error: Errno, _ look: FileLook) -> AgentStep {
-        if case .there(.directory, _) = look {
-            return .log(
-                .warning, "a directory can't be read, so its files are not uploaded",
-                ["path": "\(path)", "reason": "\(error)", "remedy": "check its permissions"])
-        }
+        if case .there(.directory, _) = look { return unlisted(path, error) }
         let message = "\(path) can't be read: \(error); check its permissions"
         let failure = FileError(code: "unreadable", message: message, retryable: false)
         return .path(.unreadable(path, look.identity, failure))
+    }
+
+    private func unlisted(_ path: RelativePath, _ error: Errno) -> AgentStep {
+        // The process of a FUSE mount is gone.
+        let remedy =
+            error == .socketNotConnected ? "unmount it and mount it again" : "check its permissions and its disk"
+        return .log(
+            .warning, "a directory can't be read, so its files are not uploaded",
+            ["path": "\(path)", "reason": "\(error)", "remedy": "\(remedy)"])
     }
 
     // MARK: Renames

@@ -13,6 +13,9 @@ package final class FaultBoard {
             case killAfter = "kill-after"
             case noSpace = "ENOSPC"
             case inputOutputError = "EIO"
+            case notConnected = "ENOTCONN"
+            /// The call hangs while ``failing`` is true.
+            case hang
         }
 
         /// The functions that write to an open file.

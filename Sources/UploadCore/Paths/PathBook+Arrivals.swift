@@ -93,6 +93,15 @@ extension PathBook {
         if drops[path]?.state == .hashing { add(.report(path)) }
     }
 
+    /// Shows a file as waiting while its file system does not answer. The hash job goes on.
+    mutating func stalled(_ path: RelativePath, _ job: UInt64, _ isStalled: Bool) {
+        guard hashing[path]?.job == job, drops[path]?.state == (isStalled ? .hashing : .waiting) else { return }
+        let message = "\(path): its file system does not answer; the agent goes on as soon as it does"
+        drops[path]?.state = isStalled ? .waiting : .hashing
+        drops[path]?.error = isStalled ? FileError(code: "storage_stalled", message: message, retryable: true) : nil
+        add(.report(path))
+    }
+
     mutating func processing(_ path: RelativePath, _ job: UInt64, _ progress: ProcessingProgress) {
         guard hashing[path]?.job == job else { return }
         hashedBytes[path] = nil
@@ -107,6 +116,7 @@ extension PathBook {
 
     mutating func hashed(_ path: RelativePath, _ job: UInt64, _ finding: HashFinding) {
         guard let hash = hashing[path], hash.job == job else { return }
+        stalled(path, job, false)
         hashing[path] = nil
         hashedBytes[path] = nil
         processed[path] = nil

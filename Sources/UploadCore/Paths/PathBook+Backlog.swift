@@ -49,7 +49,8 @@ extension PathEvent {
     package var paths: [RelativePath] {
         switch self {
         case .seen(let path), .ready(let path, _, _), .odd(let path, _, _), .unreadable(let path, _, _),
-            .gone(let path), .hashing(let path, _, _), .processing(let path, _, _), .hashed(let path, _, _, _),
+            .gone(let path), .hashing(let path, _, _), .stalled(let path, _, _), .processing(let path, _, _),
+            .hashed(let path, _, _, _),
             .measured(let path, _, _),
             .act(_, let path, _), .retry(let path), .lookAgain(let path), .removed(let path), .strayFound(let path),
             .forget(let path), .giveUp(let path, _), .verify(let path), .portrait(let path, _, _),

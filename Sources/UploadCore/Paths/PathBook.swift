@@ -170,6 +170,7 @@ package struct PathBook: Sendable {
             lostMounts = []
             expectElsewhere(within: .root, descriptions)
         case .hashing(let path, let job, let bytes): hashing(path, job, bytes)
+        case .stalled(let path, let job, let isStalled): stalled(path, job, isStalled)
         case .processing(let path, let job, let progress): processing(path, job, progress)
         case .hashed(let path, let job, let identity, let finding):
             hashed(path, job, finding)

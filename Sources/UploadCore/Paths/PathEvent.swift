@@ -32,6 +32,8 @@ package enum PathEvent: Sendable {
 
     /// Progress: the number of bytes hashed of a large file.
     case hashing(RelativePath, job: UInt64, bytes: UInt64)
+    /// The file can't be read because its file system does not answer, or can again.
+    case stalled(RelativePath, job: UInt64, Bool)
     /// The file was hashed, and its product is being made. The result of the hash job follows.
     case processing(RelativePath, job: UInt64, ProcessingProgress)
     /// The result of a hash job. `as` is the identity the file had when the job began.

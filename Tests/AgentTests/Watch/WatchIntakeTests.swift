@@ -140,6 +140,8 @@ struct WatchIntakeTests {
     @Test("an unreadable directory is a log line")
     func directory() throws {
         #expect(steps(.unreadable(try path("d"), .permissionDenied), Facts(isDirectory: true)) == ["log warning d"])
+        // Of a mount whose process is gone, nothing else can be told.
+        #expect(steps(.unlisted(try path("d"), .socketNotConnected), Facts()) == ["log warning d"])
     }
 
     // MARK: Renames

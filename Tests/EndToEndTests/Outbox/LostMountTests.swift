@@ -1,4 +1,5 @@
 import EndToEndSupport
+import Foundation
 import Glibc
 import TestSupport
 import Testing
@@ -40,5 +41,91 @@ struct LostMountTests {
         server.letFinish()
         try await agent.reached("card/in/a.jpg", .done)
         expectClean(server, finished: [waiting])
+    }
+
+    @Test("that does not answer holds up nothing else, is named, and its files are done once it answers")
+    func hanging() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url)
+        let card = agent.path("card")
+        try Files.makeDirectory(card)
+        try await run("mount", "-t", "tmpfs", "none", card)
+        defer { umount2(card, Int32(MNT_DETACH)) }
+        let board = try FaultBoard(in: agent.directory.path)
+        defer { board.failing = false }
+        let usual = agent.environment
+        let hang = FaultBoard.Rule(.hang, ["open", "stat", "read"], calls: 1...1_000_000, of: "*/outbox/card*")
+        agent.environment.merge(board.environment([hang])) { $1 }
+        try await agent.start()
+        board.failing = true
+        let stuck = try agent.drop("card/a.jpg", .jpeg, size: 3000)
+        let other = try agent.drop("b.jpg", .jpeg, size: 3000)
+        try await agent.reached("b.jpg", .done)
+        try await named(card, by: agent)
+        agent.environment = usual
+        let wait = try await agent.command("wait", "--timeout", "2s")
+        #expect(wait.code == 75, "\(wait)")
+        #expect(wait.standardError.contains("card"), "\(wait)")
+
+        // The end and the next start wait for nothing.
+        #expect(try await agent.stop() == .exited(0))
+        #expect(agent.said("is killed") == [])
+        agent.environment.merge(board.environment([hang])) { $1 }
+        try await agent.start()
+        let third = try agent.drop("c.jpg", .jpeg, size: 3000)
+        try await agent.reached("c.jpg", .done)
+        try await named(card, by: agent)
+
+        board.failing = false
+        try await agent.reached("card/a.jpg", .done)
+        expectClean(server, finished: [stuck, other, third])
+    }
+
+    /// Waits until the agent's health names a mount.
+    private func named(_ mount: String, by agent: Agent) async throws {
+        try await Poll.until("the problem", lastState: { health(of: agent) }) {
+            health(of: agent).contains("\(mount) does not answer")
+        }
+    }
+
+    private func health(of agent: Agent) -> String {
+        let body = ControlSocket.get("/v1/health", socket: agent.socket)?.body ?? Data()
+        return String(decoding: body, as: UTF8.self).replacing("\\/", with: "/")
+    }
+
+    @Test("whose process is gone gets no sidecar in its place, and its files are done once it is mounted again")
+    func dead() async throws {
+        let server = try FaultServer()
+        let agent = try Agent(remote: server.url, ["intake.rescan": "1s"])
+        let card = agent.path("card")
+        let keep = agent.directory.path("keep")
+        for directory in [card, keep] { try Files.makeDirectory(directory) }
+        try await run("mount", "-t", "tmpfs", "none", keep)
+        defer { for point in [card, keep] { umount2(point, Int32(MNT_DETACH)) } }
+        try await run("mount", "--bind", keep, card)
+        let board = try FaultBoard(in: agent.directory.path)
+        defer { board.failing = false }
+        agent.environment.merge(
+            board.environment([
+                .init(.notConnected, ["open", "stat", "read"], calls: 1...1_000_000, of: "*/outbox/card*")
+            ])
+        ) { $1 }
+        try await agent.start()
+        let first = try agent.drop("card/a.jpg", .jpeg, size: 3000)
+        try await agent.reached("card/a.jpg", .done)
+        board.failing = true
+        let second = try agent.drop("card/b.jpg", .jpeg, size: 3000)
+        let other = try agent.drop("c.jpg", .jpeg, size: 3000)
+        try await agent.reached("c.jpg", .done)
+        try await run("umount", "-l", card)
+        board.failing = false
+        let witness = try agent.drop("d.jpg", .jpeg, size: 2000)
+        try await agent.reached("d.jpg", .done)
+        #expect(Files.tree(card) == [])
+        #expect(!agent.exists("card.outbox.json"))
+
+        try await run("mount", "--bind", keep, card)
+        try await agent.reached("card/b.jpg", .done)
+        expectClean(server, finished: [first, second, other, witness])
     }
 }

@@ -22,7 +22,7 @@ struct ControlAnswerTests {
             "7fffffffffffffff\r\nabc",
         ])
     func cut(coded: String) {
-        #expect(throws: ControlError.failed(reason: "the reply was cut off")) {
+        #expect(throws: ControlError.cutOff) {
             try ControlAnswer(Array("HTTP/1.1 200 OK\r\ntransfer-encoding:chunked\r\n\r\n\(coded)".utf8))
         }
     }

@@ -246,7 +246,9 @@ extension UploadMachine {
         case .temporary(let error, _, .silent) where hasAnswered(since: request):
             if request.wasProbe { gates.abandonProbe(kind, now: now) }
             failLater(key, error, now: now)
-        case .temporary(_, _, let outlook) where request.wasBatch && outlook.mayBeAboutContent:
+        // A post needs all its files, so they stay together.
+        case .temporary(_, _, let outlook)
+        where request.wasBatch && outlook.mayBeAboutContent && groups.name(of: key) == nil:
             close(kind, failure, request: request, now: now)
             askAlone(key, now: now)
         case .temporary(let error, _, _):

@@ -244,7 +244,7 @@ extension PathBook {
     /// Returns a name that the file left and whose record holds a wish for the file.
     private func bearer(of file: FileIdentity, except path: RelativePath) -> RelativePath? {
         wishIndex.paths(of: file).prefix(Self.mostNames).first {
-            $0 != path && record(of: $0)?.bearsWish(for: file) == true && hasLeft($0, file) && isAlike($0, path)
+            $0 != path && storedRecord(of: $0)?.bearsWish(for: file) == true && hasLeft($0, file) && isAlike($0, path)
         }
     }
 

@@ -50,6 +50,8 @@ struct BulkTests {
         await first.ledger.commit([actions.write])
         first.clock.advance(by: .seconds(1))
         try await first.drop("later", content(200))
+        try await first.until("later", is: .queued)
+        await first.ledger.commit([])
         await first.kill()
         let bench = try await Bench(place: first.place, clock: first.clock, window: 16)
         bench.remote.hold(.register)
@@ -148,6 +150,7 @@ struct BulkTests {
         #expect(await bench.backend.health().files?["failed"] ?? 0 == 0)
         #expect(chmod("\(bench.outbox)/d/a", 0o600) == 0)
         try await bench.ready("d/a")
+        try await Poll.until("the hash's end") { await bench.uploader.core.book.hashCount == 0 }
         try await bench.ends("d/a", .cancelled)
         bench.remote.refuse(nil)
         #expect(await bench.uploader.performOnAll(.retry, below: try bench.path("d")).changed == 1)

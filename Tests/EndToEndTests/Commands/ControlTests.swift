@@ -285,18 +285,20 @@ struct ControlTests {
         try agent.drop("a.jpg", .jpeg, size: 2000)
         try await agent.reached("a.jpg", .waiting, .queued)
 
-        var lists: [[String: [Any]]] = []
+        var lists: [[String: Any]] = []
+        func count(_ list: String, in call: Int) -> Int? { (lists[call][list] as? [Any])?.count }
         for _ in 1...2 {
             let output = try await agent.command("pause", "a.jpg", "--json")
             expect(output, 0)
             let object = try JSONSerialization.jsonObject(with: Data(output.standardOutput.utf8))
-            lists.append(try #require(object as? [String: [Any]]))
+            lists.append(try #require(object as? [String: Any]))
         }
 
-        #expect(lists[0]["changed"]?.count == 1)
-        #expect(lists[1]["changed"]?.count == 0)
-        #expect(lists[1]["unchanged"]?.count == 1)
-        #expect(lists[1]["failed"]?.count == 0)
+        #expect(count("changed", in: 0) == 1)
+        #expect(count("changed", in: 1) == 0)
+        #expect(count("unchanged", in: 1) == 1)
+        #expect(count("failed", in: 1) == 0)
+        #expect(lists[1]["counts"] as? [String: Int] == ["changed": 0, "unchanged": 1, "failed": 0])
     }
 
     @Test(
@@ -321,7 +323,7 @@ struct ControlTests {
     @Test("without an agent, a command exits with 69", arguments: ["pause", "resume", "cancel", "retry", "first"])
     func down(verb: String) async throws {
         let agent = try Agent(remote: Self.nowhere)
-        expect(try await agent.command(verb, "--all"), 69)
+        if verb != "first" { expect(try await agent.command(verb, "--all"), 69) }
         expect(try await agent.command(verb, "a.jpg"), 69)
     }
 

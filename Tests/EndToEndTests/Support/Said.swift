@@ -61,8 +61,8 @@ extension Agent {
         let output = try await Program.run(
             "outbox", ["wait", "--timeout", "5s", "--json", "--config", config], environment: environment,
             directory: directory.path)
-        let lists = try? JSONDecoder().decode([String: [String]].self, from: Data(output.standardOutput.utf8))
-        guard output.code == 75, lists?["pending"]?.contains(name) == true else {
+        let report = try? JSONSerialization.jsonObject(with: Data(output.standardOutput.utf8)) as? [String: Any]
+        guard output.code == 75, (report?["pending"] as? [String])?.contains(name) == true else {
             throw Surprise("wait for \(name): \(output)\n\(log)")
         }
         return true

@@ -27,7 +27,7 @@ struct PathTableTests {
         backlog       queued        queued        queued h      queued h      queued h      removed l     queued        settling s    paused        queued !      cancelled l   queued        queued
         paused        paused        paused        paused h      paused h      paused h      removed l     paused        settling s    paused !      queued        cancelled l   paused !      paused
         done          done          done          done h        hashing h     hashing h     - x           done          done          done !        done !        done !        done !        done !
-        failed        failed        hashing h     hashing h     hashing h     hashing h     failed        settling s    failed        failed !      failed !      failed !      settling s    failed !
+        failed        failed        hashing h     hashing h     hashing h     hashing h     removed       settling s    failed        failed !      failed !      cancelled     settling s    failed !
         cancelled     cancelled     cancelled     cancelled     hashing h     hashing h     cancelled     cancelled     cancelled     cancelled !   cancelled !   cancelled !   settling s    cancelled !
         removed       settling      hashing h     hashing h     hashing h     hashing h     removed       removed s     removed       removed !     removed !     removed !     settling s    removed !
         rejected      rejected      hashing h     hashing h     hashing h     hashing h     - x           rejected      rejected      rejected !    rejected !    rejected !    settling s    rejected !

@@ -1,6 +1,6 @@
 import HTTPTypes
-public import NIOCore
-public import NIOHTTPTypes
+package import NIOCore
+package import NIOHTTPTypes
 
 /// Gives each request of a connection its turn: a request is parsed once the reply to the one before was written.
 ///
@@ -10,11 +10,11 @@ public import NIOHTTPTypes
 /// only refusals is closed after some.
 ///
 /// Add the handler right behind the parser, in a pipeline of `ByteBuffer`s.
-public final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
-    public typealias InboundIn = HTTPRequestPart
-    public typealias InboundOut = HTTPRequestPart
-    public typealias OutboundIn = HTTPResponsePart
-    public typealias OutboundOut = HTTPResponsePart
+package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPRequestPart
+    package typealias InboundOut = HTTPRequestPart
+    package typealias OutboundIn = HTTPResponsePart
+    package typealias OutboundOut = HTTPResponsePart
 
     private let mostRefusals: Int
     private let gate = ByteGate()
@@ -27,11 +27,11 @@ public final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
     /// Creates the handler of one connection.
     ///
     /// - Parameter mostRefusals: the connection ends with the reply that is the last of so many with a status of 4xx or 5xx.
-    public init(mostRefusals: Int = 100) {
+    package init(mostRefusals: Int = 100) {
         self.mostRefusals = mostRefusals
     }
 
-    public func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         do {
             try context.pipeline.syncOperations.addHandler(gate, position: .first)
         } catch {
@@ -39,7 +39,7 @@ public final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    public func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch Self.unwrapInboundIn(data) {
         case .head(let head):
             isBeingReceived = true
@@ -59,12 +59,12 @@ public final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
         return Int(length).map { .bytes($0) } ?? .lines
     }
 
-    public func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         gate.shut()
         context.fireErrorCaught(error)
     }
 
-    public func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch Self.unwrapOutboundIn(data) {
         case .head(var head) where head.status.code >= 400:
             refusals += 1

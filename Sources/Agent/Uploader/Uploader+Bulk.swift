@@ -114,9 +114,10 @@ extension Uploader {
         let page = stored.asked { () throws(LedgerError) in try stored.page(within: order.place, from: position) }
         reportLedgerTrouble()
         guard let page else { return nil }
-        let paths = page.drops.map(\.path)
+        // A record that is being changed may be there twice.
+        let paths = Set(page.drops.map(\.path)).sorted()
         // Each file goes ahead of those before.
-        return (order.action == .first ? paths.sorted(by: >) : paths, page.next)
+        return (order.action == .first ? paths.reversed() : paths, page.next)
     }
 
     private func carryOut(_ order: BulkAction, _ number: UInt64, on page: [RelativePath]) async {

@@ -10,7 +10,8 @@ struct StepRun {
     /// What the step wrote; nil if the content is unchanged.
     let product: Data?
 
-    /// Performs a step on a file, whose type is that of its first bytes.
+    /// Performs a step on a file, whose type is that of its first bytes. On a busy machine exiftool may need its longer
+    /// time limit.
     ///
     /// - Throws: ``ProductFailure``.
     init(
@@ -22,7 +23,7 @@ struct StepRun {
         let file = try SharedDescriptor(opening: path, flags: O_RDONLY)
         let input = ProductInput(
             file: file, type: MediaSignatures.sniff([UInt8](prefix ?? Data())) ?? .other,
-            size: UInt64(try FileStatus(of: file.rawValue).size))
+            size: UInt64(try FileStatus(of: file.rawValue).size), isSlow: true)
         let scratch = directory.path("scratch")
         try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: false)
         let result = directory.path("result")

@@ -18,9 +18,13 @@ struct RefusedBodyTests {
         try await Poll.until("one problem", lastState: { "\(agent.problems)" }) {
             Set(agent.problems.keys) == ["refused"] && agent.problems["refused"]?.contains(setting) == true
         }
-        let waiting = try #require(try agent.sidecar("bad.jpg"))
-        #expect(
-            waiting.state == .waiting && waiting.error?.code == (status == 413 ? "too_large_for_proxy" : "bad_reply"))
+        // Between its pauses, the file is tried again.
+        try await Poll.until("the file to wait", lastState: { "\(String(describing: try? agent.sidecar("bad.jpg")))" })
+        {
+            let waiting = try agent.sidecar("bad.jpg")
+            return waiting?.state == .waiting
+                && waiting?.error?.code == (status == 413 ? "too_large_for_proxy" : "bad_reply")
+        }
         #expect(agent.program?.standardError.contains("outbox login") == false)
         server.refuse(nil)
         #expect(try await agent.command("retry", "bad.jpg").code == 0)

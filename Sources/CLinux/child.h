@@ -265,9 +265,9 @@ __attribute__((noreturn)) static inline void outbox_become(const struct outbox_c
     if (nice(child->niceness) < 0) { /* As it is, then. */ }
     // The kernel may share processor time between sessions first, and by nice values only within each: the session of
     // this program needs a nice value too (man 7 sched, "The autogroup feature").
-    static const char least[] = "19";
+    const char value[2] = {(char)('0' + child->niceness / 10 % 10), (char)('0' + child->niceness % 10)};
     int group = child->niceness > 0 ? open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC) : -1;
-    if (group >= 0 && write(group, least, sizeof least - 1) < 0) { /* As it is, then. */ }
+    if (group >= 0 && write(group, value, sizeof value) < 0) { /* As it is, then. */ }
 
     int ruleset = child->ruleset < 0 ? -1 : fcntl(child->ruleset, F_DUPFD_CLOEXEC, 16);
     outbox_child_descriptors(child, &report);

@@ -33,7 +33,7 @@ struct LimitedProcessTests {
         // The kernel refuses unprivileged changes that follow within 100 ms.
         try await Poll.until("the session to be nice") {
             try await shell("cat /proc/self/autogroup", limits: ProcessLimits(openFiles: nil, niceness: 10))
-                .contains("nice 19")
+                .contains("nice 10")
         }
         #expect(
             try await shell("cat /proc/self/autogroup", limits: ProcessLimits(openFiles: nil, niceness: 0))

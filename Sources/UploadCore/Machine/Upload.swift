@@ -29,6 +29,12 @@ struct Upload: Equatable, Sendable {
         var joinedLater: Bool
     }
 
+    /// The kind of a request that failed for this upload only, and the code of its error.
+    struct OwnFailure: Equatable, Sendable {
+        var kind: RequestKind
+        var code: String
+    }
+
     /// A failed request of the upload.
     struct Setback: Equatable, Sendable {
         var kind: RequestKind
@@ -42,6 +48,8 @@ struct Upload: Equatable, Sendable {
         var isLasting: Bool
         /// Whether the server takes other uploads, and refuses this one.
         var isOwn = false
+        /// The last failure that was this upload's own, even if another came since.
+        var ownFailure: OwnFailure?
 
         /// Whether this refused a fragment, and an answer to another fragment says nothing about it.
         func isAbout(otherThan fragment: Int) -> Bool { isRefusal && self.fragment.map { $0 != fragment } ?? false }

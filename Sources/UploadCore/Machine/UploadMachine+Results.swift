@@ -255,6 +255,7 @@ extension UploadMachine {
             let setback = setback(error, failure, of: key, request)
             let pause =
                 setback.isOwn ? backoff.pause(askedBy: failure) : close(kind, failure, request: request, now: now)
+            if setback.isOwn && request.wasProbe { succeed(kind) }
             let longest = setback.isOwn ? nil : longestWait(after: failure, now: now)
             failLater(key, error, pause: pause, atMost: longest, setback: setback, now: now)
         case .outOfStep(let error):

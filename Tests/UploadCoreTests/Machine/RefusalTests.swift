@@ -72,6 +72,42 @@ struct RefusalTests {
         #expect(bench.refusals == [FileError(code: "bad_reply", message: "f1: a page", retryable: true), nil])
     }
 
+    @Test("leaves no trouble of the server if another was taken during its probe")
+    func probe() {
+        var bench = Bench()
+        drop(1...2, in: &bench)
+        bench.answer(.register)
+        let failOne: (inout Bench) -> Void = { bench in
+            let request = bench.underWay.last { $0.keys == [Self.bad] }
+            bench.tell(request.map { Reply.failure(Self.page).events(for: $0) } ?? [])
+        }
+        for _ in 0..<3 { failOne(&bench) }
+        bench.pass(.seconds(130))
+        #expect(bench.underWay.count { $0.keys == [Self.bad] } == 1, "the probe")
+        for request in bench.underWay where request.keys != [Self.bad] {
+            bench.tell(Reply.success.events(for: request))
+        }
+        bench.answer(.finish)
+        #expect(bench.underWay.count { $0.keys == [Self.bad] } == 3, "the gates are open")
+        for _ in 0..<3 { failOne(&bench) }
+        #expect(bench.refusals.map(\.?.message) == ["f1: a page"])
+        #expect(bench.trouble.last == .some(nil))
+        bench.run(for: .seconds(900), Self.refuses(Self.page, [.send]))
+        #expect(bench.trouble.last == .some(nil))
+        #expect(bench.refusals.count == 1)
+    }
+
+    @Test("leaves no trouble of the server if only it is left after an outage")
+    func outage() {
+        var bench = Bench()
+        drop(1...9, in: &bench)
+        bench.run(for: .seconds(900), Self.refuses(Self.page, [.send]))
+        bench.run(for: .seconds(300)) { _ in .failure(.temporary(.busy, outlook: .away)) }
+        bench.run(for: .seconds(900), Self.refuses(Self.page, [.send]))
+        #expect(bench.trouble.last == .some(nil))
+        #expect(bench.refusals.last??.message == "f1: a page")
+    }
+
     @Test("is not sent again because other fragments of its file arrive")
     func fragments() {
         var bench = Bench()

@@ -21,6 +21,8 @@ public enum LedgerSetting {
     public static let caughtUp = "caught-up"
     /// The actions on many files that are not carried out yet.
     public static let bulkActions = "bulk"
+    /// When an agent last looked at the clock, and when the retention of outcomes began anew.
+    public static let clock = "clock"
     /// The identity of the outbox directory.
     public static let outbox = "outbox"
     /// The absolute path of that directory.

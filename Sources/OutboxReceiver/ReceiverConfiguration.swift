@@ -36,4 +36,22 @@ public struct ReceiverConfiguration: Sendable {
         self.root = root
         self.listen = listen
     }
+
+    /// Lowers the number of connections to what a limit on open descriptors allows: each connection may open a file too.
+    /// Without a free descriptor the receiver could neither accept connections nor open files.
+    ///
+    /// - Throws: ``StartFailure/configuration(_:)`` if too few descriptors remain to serve anybody.
+    public mutating func limitConnections(forDescriptors limit: Int) throws(StartFailure) {
+        let connections = (limit - Self.ownDescriptors) / 2
+        guard connections >= Self.fewestConnections else {
+            throw .configuration(
+                "the receiver needs \(Self.ownDescriptors + 2 * Self.fewestConnections) descriptors, and `ulimit -n` is "
+                    + "\(limit) (RLIMIT_NOFILE); raise it, or LimitNOFILE= of the service")
+        }
+        maximumConnections = min(maximumConnections, connections)
+    }
+
+    /// The journal, the storage's directories, the event loops and the media worker, with a reserve.
+    private static let ownDescriptors = 64
+    private static let fewestConnections = 16
 }

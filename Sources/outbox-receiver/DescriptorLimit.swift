@@ -7,12 +7,15 @@ enum DescriptorLimit {
 
     /// Raises the soft limit, which is 1,024 on most systems, up to the hard limit (man 2 getrlimit). Leaves the
     /// limit unchanged if the call fails.
-    static func raise() {
+    ///
+    /// - Returns: the limit that holds now.
+    static func raise() -> Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < enough else {
-            return
+            return Int(enough)
         }
+        let old = limit.rlim_cur
         limit.rlim_cur = min(limit.rlim_max, enough)
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return Int(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? limit.rlim_cur : old)
     }
 }

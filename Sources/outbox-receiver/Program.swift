@@ -117,7 +117,7 @@ struct ReceiverCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        DescriptorLimit.raise()
+        let descriptors = DescriptorLimit.raise()
         guard let address = ListenAddress(listen) else { throw ExitCode(64) }
         var configuration = ReceiverConfiguration(root: root, listen: address)
         configuration.publicURL = publicURL
@@ -137,6 +137,7 @@ struct ReceiverCommand: AsyncParsableCommand {
         }
         logger.logLevel = Logger.Level(rawValue: logLevel) ?? .info
         do {
+            try configuration.limitConnections(forDescriptors: descriptors)
             let receiver = try Receiver(configuration, logger: logger)
             try await receiver.run(
                 onReady: { url in

@@ -87,6 +87,15 @@ import Testing
         }
     }
 
+    @Test func connectionsFitIntoTheLimitOnDescriptors() throws {
+        var configuration = ReceiverConfiguration(root: "/")
+        try configuration.limitConnections(forDescriptors: 16_384)
+        #expect(configuration.maximumConnections == 1000)
+        try configuration.limitConnections(forDescriptors: 300)
+        #expect(configuration.maximumConnections == 118)
+        #expect(throws: StartFailure.self) { try configuration.limitConnections(forDescriptors: 48) }
+    }
+
     @Test func aRequestWithATokenOutlastsAFlood() async throws {
         try await TestServer.run(configure: {
             $0.tokens = "secret anna"

@@ -39,9 +39,11 @@ extension OfflineFiles {
             return PruneReport()
         }
         var gone: [DropRecord] = []
+        var retention = Retention(length: configuration.sidecars.retention)
+        retention.restore(try ledger.setting(LedgerSetting.clock) ?? [])
         let now = WallTime(milliseconds: wallTimeMilliseconds())
         try ledger.forEachDrop({ record in
-            if record.isPrunable(at: now, retention: configuration.sidecars.retention), files.isGone(record.path) {
+            if record.isPrunable(at: now, retention), files.isGone(record.path) {
                 gone.append(record)
             }
             return true

@@ -20,10 +20,10 @@ protocol StrayFacts {
 
 extension StrayFacts {
     /// Returns those of some records whose files vanished and whose retention is over.
-    func expired(_ records: [DropRecord], at now: WallTime, retention: Duration) -> [RelativePath] {
+    func expired(_ records: [DropRecord], at now: WallTime, _ retention: Retention) -> [RelativePath] {
         guard isWholeOutbox else { return [] }
         return records.filter { record in
-            record.isPrunable(at: now, retention: retention) && !isBusy(record.path) && isGone(record.path)
+            record.isPrunable(at: now, retention) && !isBusy(record.path) && isGone(record.path)
         }.map(\.path)
     }
 }

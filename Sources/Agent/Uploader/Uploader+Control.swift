@@ -59,7 +59,7 @@ extension Uploader {
         while let position = next, !hasStopped {
             let stored = core.stored
             let page = stored.asked { () throws(LedgerError) in try stored.page(from: position) }
-            let expired = core.strayWorld.expired(page?.drops ?? [], at: now.wall, retention: parts.retention)
+            let expired = core.strayWorld.expired(page?.drops ?? [], at: now.wall, core.book.retention)
             for path in expired {
                 if parts.sidecars.isThere(for: path) { report.sidecars += 1 }
                 handle(.path(.forget(path)))

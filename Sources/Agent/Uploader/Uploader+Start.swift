@@ -64,6 +64,7 @@ extension Uploader {
         lastRun.restoreDrops()
         try lastRun.restoreUploads()
         core = lastRun.core
+        core.book.retention.restore(try parts.ledger.setting(LedgerSetting.clock) ?? [])
         return lastRun.writes
     }
 

@@ -12,6 +12,8 @@ package final class Receiver {
     package var environment: [String: String]
     /// Arguments for the next start, in addition to the root and the address.
     package var options: [String] = []
+    /// A program that runs the receiver, with its arguments.
+    package var launcher: [String] = []
 
     /// Creates the root; starts nothing. If `parent` is given, the caller removes the receiver's directory.
     package init(in parent: String? = nil) throws {
@@ -35,8 +37,9 @@ package final class Receiver {
     /// Starts the receiver, on its previous port if it had one, and waits until it prints its address.
     package func start() async throws {
         let announced = announcements.count
+        let words = try launcher + [Program.path(of: "outbox-receiver")]
         let program = try Program(
-            "outbox-receiver", ["--root", root, "--listen", "127.0.0.1:\(port)"] + options,
+            words[0], words.dropFirst() + ["--root", root, "--listen", "127.0.0.1:\(port)"] + options,
             environment: environment, directory: directory.path,
             outputPrefix: directory.path("receiver"))
         self.program = program

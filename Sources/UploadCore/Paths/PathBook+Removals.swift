@@ -124,7 +124,7 @@ extension PathBook {
             if !record.state.isFinal || !record.outlivesFile || record.mayStandElsewhere {
                 guard !names.isLeaving(record.path), !retirement.covers(record.path) else { continue }
                 names.leaves(record.path, file: record.identity, now: now.monotonic)
-            } else if record.isOver(at: now.wall, retention: rules.retention) {
+            } else if retention.isOver(record.finishedAt, at: now.wall) {
                 forget(record)
             }
         }
@@ -193,12 +193,7 @@ extension DropRecord {
     var mayStandElsewhere: Bool { isCancelledByUser && !flags.contains(.fileIsGone) }
 
     /// Whether the record of a vanished file can be deleted.
-    package func isPrunable(at now: WallTime, retention: Duration) -> Bool {
-        state.isFinal && (!outlivesFile || isOver(at: now, retention: retention))
-    }
-
-    /// Whether the retention of the outcome is over.
-    func isOver(at now: WallTime, retention: Duration) -> Bool {
-        (finishedAt ?? now).advanced(by: retention).milliseconds <= now.milliseconds
+    package func isPrunable(at now: WallTime, _ retention: Retention) -> Bool {
+        state.isFinal && (!outlivesFile || retention.isOver(finishedAt, at: now))
     }
 }

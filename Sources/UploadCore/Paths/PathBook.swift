@@ -50,6 +50,8 @@ package struct PathBook: Sendable {
     static let removalGrace = Duration.seconds(2)
 
     package let rules: Rules
+    /// How long the outcomes of removed files stay.
+    package var retention: Retention
     /// Records of paths not in a final state, except those in the backlog. The ledger holds the others.
     package internal(set) var drops = PathMap<DropRecord>()
     /// Decides which account owns a file.
@@ -105,6 +107,7 @@ package struct PathBook: Sendable {
     /// Creates an empty book.
     package init(rules: Rules) {
         self.rules = rules
+        retention = Retention(length: rules.retention)
         retirement = Retirement(fate: rules.fate)
     }
 

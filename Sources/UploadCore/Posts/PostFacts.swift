@@ -23,6 +23,8 @@ package protocol PostFacts: Sendable {
     func isLeaving(_ description: RelativePath) -> Bool
     /// Whether a file is on its way out of the outbox.
     func isRetiring(_ path: RelativePath) -> Bool
+    /// How long the outcomes of removed files and posts stay.
+    var retention: Retention { get }
     /// Returns the user's wish in the sidecar of a post if the ledger was lost and knows of none.
     func recoveredWish(ofPost directory: RelativePath) -> RecoveredWish?
     /// Whether the user paused everything.
@@ -59,6 +61,8 @@ extension BookedPostFacts {
 
     package func isRetiring(_ path: RelativePath) -> Bool { book.isRetiring(path) }
 
+    package var retention: Retention { book.retention }
+
     package var isAllPaused: Bool { paths.isAllPaused }
 
     package var isSignedOut: Bool { paths.isSignedOut }
@@ -87,6 +91,7 @@ struct NoPostFacts: PostFacts {
     func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { nil }
     func isLeaving(_ description: RelativePath) -> Bool { false }
     func isRetiring(_ path: RelativePath) -> Bool { false }
+    var retention: Retention { Retention(length: .zero) }
     func recoveredWish(ofPost directory: RelativePath) -> RecoveredWish? { nil }
     var isAllPaused: Bool { false }
     var isSignedOut: Bool { false }

@@ -148,7 +148,6 @@ extension Posts {
 
     /// Whether the retention of a final post is over.
     private func isOver(_ record: SourceRecord) -> Bool {
-        guard let end = record.finishedAt?.advanced(by: rules.paths.retention) else { return false }
-        return end.milliseconds <= now.wall.milliseconds
+        record.finishedAt != nil && facts.retention.isOver(record.finishedAt, at: now.wall)
     }
 }

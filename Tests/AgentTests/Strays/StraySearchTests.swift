@@ -100,7 +100,7 @@ struct StraySearchTests {
         func expired(_ now: WallTime, _ change: (inout FixedFacts) -> Void = { _ in }) -> [RelativePath] {
             var facts = FixedFacts()
             change(&facts)
-            return facts.expired([record], at: now, retention: .seconds(1))
+            return facts.expired([record], at: now, Retention(length: .seconds(1)))
         }
         #expect(expired(late) == [path])
         #expect(expired(early) == [])

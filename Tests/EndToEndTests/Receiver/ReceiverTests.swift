@@ -166,6 +166,28 @@ struct ReceiverTests {
         #expect(output.standardError.contains(receiver.root))
     }
 
+    @Test("with few descriptors, it serves on beside more idle connections than fit; with too few it refuses to start")
+    func fewDescriptors() async throws {
+        let receiver = try Receiver()
+        receiver.options = ["--max-connections-per-address", "1000"]
+        receiver.launcher = ["/usr/bin/prlimit", "--nofile=160"]
+        try await receiver.start()
+        let idle = try (0..<200).map { _ in try ReceiverClient(port: receiver.port) }
+        let begun = ContinuousClock.now
+        let client = try ReceiverClient(port: receiver.port)
+        let content = SeededContent.bytes(100_000, seed: 1)
+        let id = try #require(try client.preLoad(content, name: "a.jpg").id)
+        #expect(try client.sendBlock(1, of: content, id: id) == 200)
+        #expect(ContinuousClock.now - begun < .seconds(20))
+        withExtendedLifetime(idle) {}
+        let refused = try await Program.run(
+            "/usr/bin/prlimit",
+            ["--nofile=64", Program.path(of: "outbox-receiver"), "--root", receiver.directory.path("other")],
+            environment: Self.environment, directory: "/")
+        #expect(refused.code == 78)
+        #expect(refused.standardError.contains("`ulimit -n` is 64"))
+    }
+
     @Test("port 0 on IPv6 is announced as the actual port")
     func ipv6() async throws {
         let directory = try TemporaryDirectory()

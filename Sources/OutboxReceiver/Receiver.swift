@@ -13,6 +13,8 @@ public final class Receiver: Sendable {
     private static let expiryInterval = Duration.seconds(600)
     /// A connection is closed after this time of silence.
     private static let idleTimeout = TimeAmount.seconds(120)
+    /// So many clients may connect in the same moment. The others try again after a second (man 2 listen).
+    private static let backlog = 4096
 
     private let configuration: ReceiverConfiguration
     private let logger: Logger
@@ -113,7 +115,8 @@ public final class Receiver: Sendable {
                     open: connections)
             },
             configuration: .init(
-                address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver"),
+                address: .hostname(listen.host, port: listen.port), serverName: "outbox-receiver",
+                backlog: Self.backlog),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? listen.port
                 addresses.setPort(port)

@@ -22,6 +22,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
     /// A head is mostly shorter, and what is read behind it waits in memory.
     private static let smallRead = 16 << 10
     private static let largeRead = 256 << 10
+    /// A connection keeps the buffer of its largest read, so only so many of the process read bodies in one go.
+    private static let mostLarge = 128
     /// What may wait here. The bytes of one read fit, and little of what arrives at once when a client stops sending.
     private static let mostHeld = largeRead + smallRead
     /// What the parser may take without recognising anything. A head fits.
@@ -37,6 +39,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
     private var isLineEmpty = true
     private var unparsed = 0
     private var readsLarge = false
+    /// Whether this connection counts as one that reads bodies in one go.
+    private var mayReadLarge = false
     private var wantsRead = false
     private var hasInputClosed = false
 
@@ -49,6 +53,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        if mayReadLarge { Self.largeReaders.subtract(1, ordering: .relaxed) }
+        mayReadLarge = false
         lateTurn?.cancel()
         lateTurn = nil
     }
@@ -65,7 +71,7 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
         self.stretch = stretch
         noteProgress()
         var isLarge = false
-        if case .bytes(let count) = stretch { isLarge = count > Self.smallRead }
+        if case .bytes(let count) = stretch { isLarge = count > Self.smallRead && claimLargeReads() }
         if isLarge != readsLarge {
             readsLarge = isLarge
             setReadSize(isLarge ? Self.largeRead : Self.smallRead)
@@ -76,6 +82,16 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
             self.lateTurn = nil
             self.resume(context)
         }
+    }
+
+    /// The connections of the process that may read bodies in one go.
+    private static let largeReaders = Atomic(0)
+
+    private func claimLargeReads() -> Bool {
+        if mayReadLarge { return true }
+        mayReadLarge = Self.largeReaders.add(1, ordering: .relaxed).newValue <= Self.mostLarge
+        if !mayReadLarge { Self.largeReaders.subtract(1, ordering: .relaxed) }
+        return mayReadLarge
     }
 
     private func resume(_ context: ChannelHandlerContext) {

@@ -3,6 +3,7 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import NIOEmbedded
+import Synchronization
 import Testing
 
 @testable import OutboxReceiver
@@ -130,6 +131,52 @@ import Testing
         try counts.enter("anna")
         counts.leave("mallory")
         try counts.enter("mallory")
+    }
+
+    @Test func aUsersBodiesAreParsedInTurnAndOthersDoNotWaitForThem() async throws {
+        let counts = RequestCounts()
+        for _ in 0..<20 { try counts.enter("mallory") }
+        try counts.enter("anna")
+        let tally = Tally()
+        let (gate, opening) = AsyncStream.makeStream(of: Void.self)
+        await withTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    await counts.inTurn(of: "mallory") {
+                        if tally.begin() == RequestCounts.mostParsed { opening.finish() }
+                        while !tally.isReleased { await Task.yield() }
+                        tally.end()
+                    }
+                }
+            }
+            group.addTask {
+                for await _ in gate {}
+                await counts.inTurn(of: "anna") { tally.release() }
+            }
+        }
+        #expect(tally.most == RequestCounts.mostParsed)
+    }
+
+    /// How many are at work, and the highest number of them.
+    private final class Tally: Sendable {
+        private let counts = Mutex((now: 0, most: 0))
+        private let hasReleased = Mutex(false)
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func begin() -> Int {
+            counts.withLock { counts in
+                counts.now += 1
+                counts.most = max(counts.most, counts.now)
+                return counts.now
+            }
+        }
+
+        func end() { counts.withLock { $0.now -= 1 } }
+
+        var isReleased: Bool { hasReleased.withLock { $0 } }
+
+        func release() { hasReleased.withLock { $0 = true } }
     }
 }
 

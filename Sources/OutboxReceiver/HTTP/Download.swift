@@ -7,7 +7,7 @@ import SystemPackage
 /// Answers `GET` with the bytes of a file.
 struct Download {
     /// A thousand slow downloads hold a piece each.
-    private static let pieceSize: Int64 = 64 * 1024
+    private static let pieceSize: Int64 = 32 * 1024
 
     let store: Store
 

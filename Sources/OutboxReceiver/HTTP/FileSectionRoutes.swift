@@ -23,8 +23,7 @@ struct FileSectionRoutes {
 
     // MARK: preLoad.do
 
-    func preLoad(_ request: Request, user: String) async throws -> Response {
-        let message = try await request.json()
+    func preLoad(_ message: JSON, user: String) async throws -> Response {
         guard let files = message["files"]?.array else { throw Refusal.notExpectedJSON }
         if let count = message["fileCount"], count.integer != Int64(files.count) {
             throw Refusal.badRequest("fileCount is not the number of files.")
@@ -128,9 +127,9 @@ struct FileSectionRoutes {
 
     // MARK: isFinish.do
 
-    func isFinish(_ request: Request, user: String) async throws -> Response {
+    func isFinish(_ message: JSON, user: String) async throws -> Response {
         // A request without ids only checks the token. Agents send such a request before they have a file to upload.
-        let ids = try await ids(in: request, atLeast: 0)
+        let ids = try ids(in: message, atLeast: 0)
         let answers = try await settledAnswers(for: ids, user: user)
         var unknown: [String] = []
         var failed: [String] = []
@@ -181,15 +180,15 @@ struct FileSectionRoutes {
 
     // MARK: delete.do
 
-    func delete(_ request: Request, user: String) async throws -> Response {
-        let ids = try await ids(in: request, atLeast: 1)
+    func delete(_ message: JSON, user: String) async throws -> Response {
+        let ids = try ids(in: message, atLeast: 1)
         let forgotten = try store.delete(ids.compactMap { Hex128($0) }, user: user)
         log.deleted(ids, user: user, forgotten: forgotten)
         return .json()
     }
 
-    private func ids(in request: Request, atLeast fewest: Int) async throws -> [String] {
-        guard let ids = try await request.json()["fileIds"]?.strings else { throw Refusal.notExpectedJSON }
+    private func ids(in message: JSON, atLeast fewest: Int) throws(Refusal) -> [String] {
+        guard let ids = message["fileIds"]?.strings else { throw Refusal.notExpectedJSON }
         guard (fewest...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= 128 }) else {
             throw Refusal.badRequest("fileIds must list \(fewest) to \(Self.mostFiles) ids of at most 128 characters.")
         }

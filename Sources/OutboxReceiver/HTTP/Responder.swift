@@ -91,15 +91,26 @@ struct Responder: HTTPResponder {
     /// Returns the handler for a `POST` to this path, or nil if the path accepts no `POST`.
     private func action(_ path: String, _ links: Links) -> ((Request, String) async throws -> Response)? {
         let fileSection = FileSectionRoutes(store: store, links: links)
+        let sources = SourceRoutes(store: store, links: links)
         return switch path {
         case "/fileSection/upload.do": fileSection.upload
-        case "/fileSection/preLoad.do": fileSection.preLoad
-        case "/fileSection/isFinish.do": fileSection.isFinish
-        case "/fileSection/delete.do": fileSection.delete
-        case "/source/commit.do": SourceRoutes(store: store, links: links).commit
-        case "/source/delete.do": SourceRoutes(store: store, links: links).delete
+        case "/fileSection/preLoad.do": parsed(fileSection.preLoad)
+        case "/fileSection/isFinish.do": parsed(fileSection.isFinish)
+        case "/fileSection/delete.do": parsed(fileSection.delete)
+        case "/source/commit.do": parsed(sources.commit)
+        case "/source/delete.do": parsed(sources.delete)
         case "/user/portrait.do": PortraitRoutes(store: store, links: links).replace
         default: nil
+        }
+    }
+
+    /// Returns a handler that passes on the body as JSON.
+    private func parsed(
+        _ action: @escaping (JSON, String) async throws -> Response
+    ) -> (Request, String) async throws -> Response {
+        { request, user in
+            let json = try await requestCounts.inTurn(of: user) { try await request.json() }
+            return try await action(json, user)
         }
     }
 

@@ -10,8 +10,8 @@ struct SourceRoutes {
 
     // MARK: commit.do
 
-    func commit(_ request: Request, user: String) async throws -> Response {
-        let message = try CommitMessage(try await request.json())
+    func commit(_ json: JSON, user: String) async throws -> Response {
+        let message = try CommitMessage(json)
         let source = Commit.Source(user: user, id: message.sourceID)
         // The file ids of a repeated request may be forgotten by now.
         if let known = try await store.commit(of: source, repeatedAs: message.digest) {
@@ -47,8 +47,8 @@ struct SourceRoutes {
 
     // MARK: delete.do
 
-    func delete(_ request: Request, user: String) async throws -> Response {
-        guard let ids = try await request.json()["sourceIds"]?.strings else { throw Refusal.notExpectedJSON }
+    func delete(_ message: JSON, user: String) async throws -> Response {
+        guard let ids = message["sourceIds"]?.strings else { throw Refusal.notExpectedJSON }
         guard (1...FileSectionRoutes.mostFiles).contains(ids.count) else {
             throw Refusal.badRequest("sourceIds must list 1 to \(FileSectionRoutes.mostFiles) ids.")
         }

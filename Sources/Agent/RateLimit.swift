@@ -20,3 +20,16 @@ struct RateLimit: Sendable {
         count += 1
     }
 }
+
+/// Leaves most of the time to other work: after each job, the next one waits nineteen times as long as the job took.
+struct TimeShare: Sendable {
+    private static let rest = 19
+
+    /// From when another job may begin.
+    private(set) var next = MonotonicTime(nanoseconds: 0)
+
+    /// Records that a job ended.
+    mutating func worked(from begin: MonotonicTime, to end: MonotonicTime) {
+        next = max(next, end + (end - begin) * Self.rest)
+    }
+}

@@ -2,7 +2,7 @@ import CCrypto
 
 /// Computes an MD5 (RFC 1321). The state is a plain value: it can be copied, stored and continued on this machine.
 public struct MD5Hasher {
-    /// How many digests ``hash(each:)`` computes together.
+    /// How many digests ``update(each:_:)`` computes together.
     public static let mostTogether = Int(OUTBOX_MD5_LANES)
     /// The number of bytes in a stored state.
     static let stateSize = MemoryLayout<MD5_CTX>.size
@@ -50,18 +50,17 @@ public struct MD5Hasher {
         return digest
     }
 
-    /// Returns the digests of several inputs. Eight inputs of the same length take a fifth of the time of one after the
+    /// Adds the next bytes to several hashers. Eight inputs of the same length take a fifth of the time of one after the
     /// other.
-    public static func hash(each inputs: [UnsafeRawBufferPointer]) -> [[UInt8]] {
-        stride(from: 0, to: inputs.count, by: mostTogether).flatMap { start in
-            let group = inputs[start..<min(start + mostTogether, inputs.count)]
-            var contexts = group.map { _ in MD5Hasher().context }
-            outbox_md5_update_each(&contexts, group.map(\.baseAddress), group.map(\.count), group.count)
-            return contexts.map { context in
-                var hasher = MD5Hasher()
-                hasher.context = context
-                return hasher.finish()
-            }
+    ///
+    /// - Parameter hashers: each has had a multiple of 64 bytes so far.
+    public static func update(each hashers: inout [MD5Hasher], _ inputs: [UnsafeRawBufferPointer]) {
+        for start in stride(from: 0, to: inputs.count, by: mostTogether) {
+            let group = start..<min(start + mostTogether, inputs.count)
+            var contexts = hashers[group].map(\.context)
+            outbox_md5_update_each(
+                &contexts, inputs[group].map(\.baseAddress), inputs[group].map(\.count), group.count)
+            for (index, context) in zip(group, contexts) { hashers[index].context = context }
         }
     }
 

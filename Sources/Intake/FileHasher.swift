@@ -133,82 +133,121 @@ struct FileHasher {
         return .content(identity, type, content, digests: digests)
     }
 
-    // MARK: Small files together
+    // MARK: Files together
 
-    /// A small file whose bytes are in memory, and whose MD5 is missing.
-    private struct WholeFile {
-        var file: SharedDescriptor
-        var status: FileStatus
-        var type: MediaType
-        var bytes: UnsafeRawBufferPointer
-        /// Computes the rest.
+    /// A file that is hashed beside others, piece by piece.
+    private struct Companion {
+        let job: HashPool.Job
+        let file: SharedDescriptor
+        let status: FileStatus
+        /// Known from the first piece on.
+        var type = MediaType.other
+        /// Computes all but the MD5.
         var hasher: ContentHasher
+        var md5 = MD5Hasher()
+        var offset: UInt64 = 0
     }
 
-    private enum Reading {
-        case whole(WholeFile)
-        case ended(HashFinding)
-
-        var whole: WholeFile? { if case .whole(let whole) = self { whole } else { nil } }
-    }
-
-    /// Hashes files of at most ``FilePieces/usualSize`` bytes together, because several MD5s at once take little longer than one.
+    /// Hashes files of at most ``HashPool/mostOfCompanion`` bytes together, because several MD5s at once take little longer
+    /// than one. Reads a piece of each in turn.
     ///
     /// - Returns: the findings in the order of the jobs.
     func hash(each jobs: [HashPool.Job]) -> [HashFinding] {
         if stop?.isSet == true { return [] }
         guard jobs.count > 1 else { return jobs.map(hash) }
-        let memory = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: jobs.reduce(0) { $0 + Int(clamping: $1.identity.size) }, alignment: 64)
+        let pieceSizes = jobs.map { min(FilePieces.usualSize, Int(clamping: $0.identity.size)) }
+        let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSizes.reduce(0, +), alignment: 64)
         defer { memory.deallocate() }
         var rest = memory[...]
-        let outbox = try? files.outbox.open()
-        let readings = jobs.map { job in
-            activity?.progress()
-            let bytes = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(Int(clamping: job.identity.size)))
-            rest = rest.dropFirst(bytes.count)
-            return readWhole(job, in: outbox, into: bytes)
+        let buffers = pieceSizes.map { size in
+            defer { rest = rest.dropFirst(size) }
+            return UnsafeMutableRawBufferPointer(rebasing: rest.prefix(size))
         }
-        let wholes = readings.compactMap(\.whole?.bytes)
-        var md5s = MD5Hasher.hash(each: wholes)[...]
-        return zip(jobs, readings).map { job, reading in
-            switch reading {
-            case .ended(let finding): return finding
-            case .whole(var whole):
-                let md5 = md5s.popFirst()
-                do throws(Errno) {
-                    return try finish(whole.file, whole.status, whole.type, &whole.hasher, md5: md5)
-                } catch {
-                    return failure(error, of: .read, job.path)
-                }
+        let outbox = try? files.outbox.open()
+        var findings: [HashFinding?] = Array(repeating: nil, count: jobs.count)
+        var companions: [(index: Int, file: Companion)] = []
+        for (index, job) in jobs.enumerated() {
+            do throws(NoContent) {
+                companions.append((index, try companion(job, in: outbox)))
+            } catch {
+                findings[index] = error.finding
             }
         }
+        while !companions.isEmpty {
+            var pieces: [UnsafeRawBufferPointer] = []
+            companions = companions.compactMap { index, file in
+                activity?.progress()
+                var file = file
+                do throws(NoContent) {
+                    pieces.append(try readPiece(of: &file, into: buffers[index]))
+                    return (index, file)
+                } catch {
+                    findings[index] = error.finding
+                    return nil
+                }
+            }
+            var md5s = companions.map(\.file.md5)
+            MD5Hasher.update(each: &md5s, pieces)
+            companions = zip(companions, md5s).compactMap { companion, md5 in
+                var (index, file) = companion
+                file.md5 = md5
+                guard file.offset == file.status.size else { return (index, file) }
+                findings[index] = finish(&file)
+                return nil
+            }
+        }
+        return findings.compactMap(\.self)
     }
 
-    private func readWhole(
-        _ job: HashPool.Job, in outbox: Directory?, into buffer: UnsafeMutableRawBufferPointer
-    ) -> Reading {
+    /// Why a file has no digest.
+    private struct NoContent: Error {
+        let finding: HashFinding
+    }
+
+    private func companion(_ job: HashPool.Job, in outbox: Directory?) throws(NoContent) -> Companion {
         let (file, status): (SharedDescriptor, FileStatus)
         do throws(Errno) {
             (file, status) = try files.open(job.path, in: outbox)
         } catch {
-            return .ended(failure(error, of: .open, job.path))
+            throw NoContent(finding: failure(error, of: .open, job.path))
         }
-        if let objection = objection(to: status, of: job) { return .ended(objection) }
-        do throws(Errno) {
-            guard status.size == buffer.count, try file.read(into: buffer, at: 0) == buffer.count else {
-                return .ended(.changed)
-            }
-        } catch {
-            return .ended(failure(error, of: .read, job.path))
-        }
-        let bytes = UnsafeRawBufferPointer(buffer)
-        let (type, objection) = sniff(bytes, file, status, job)
-        if let objection { return .ended(objection) }
-        var hasher = ContentHasher(
+        if let objection = objection(to: status, of: job) { throw NoContent(finding: objection) }
+        let hasher = ContentHasher(
             secret: secret, withMD5: false, withSHA256: withSHA256, parts: parts?.wish(forSize: status.size))
-        hasher.update(bytes)
-        return .whole(WholeFile(file: file, status: status, type: type, bytes: bytes, hasher: hasher))
+        return Companion(job: job, file: file, status: status, hasher: hasher)
+    }
+
+    private func readPiece(
+        of companion: inout Companion, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(NoContent) -> UnsafeRawBufferPointer {
+        let left = companion.status.size - companion.offset
+        let piece = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: left)))
+        let count: Int
+        do throws(Errno) {
+            count = try companion.file.read(into: piece, at: companion.offset)
+        } catch {
+            throw NoContent(finding: failure(error, of: .read, companion.job.path))
+        }
+        // Otherwise the file is shorter now.
+        guard count == piece.count else { throw NoContent(finding: .changed) }
+        let bytes = UnsafeRawBufferPointer(piece)
+        if companion.offset == 0 {
+            let (type, objection) = sniff(bytes, companion.file, companion.status, companion.job)
+            if let objection { throw NoContent(finding: objection) }
+            companion.type = type
+        }
+        companion.hasher.update(bytes)
+        companion.offset += UInt64(bytes.count)
+        return bytes
+    }
+
+    private func finish(_ companion: inout Companion) -> HashFinding {
+        do throws(Errno) {
+            return try finish(
+                companion.file, companion.status, companion.type, &companion.hasher, md5: companion.md5.finish())
+        } catch {
+            return failure(error, of: .read, companion.job.path)
+        }
     }
 
     private static func now() -> MonotonicTime { MonotonicTime(nanoseconds: bootTimeNanoseconds()) }

@@ -8,7 +8,7 @@ package import UploadCore
 /// Hashes files on its own threads: one per processor, and one that helps with large files if there are several.
 ///
 /// If there is more than one thread, large files share one, so that a picture does not wait behind an hour of video. A
-/// thread takes several waiting small files together. A thread whose read does not return is replaced (`HashThreads`).
+/// thread takes several waiting files of a few MiB together. A thread whose read does not return is replaced (`HashThreads`).
 package final class HashPool: Sendable {
     package struct Job: Sendable {
         var path: RelativePath
@@ -41,10 +41,10 @@ package final class HashPool: Sendable {
     /// Files with more bytes are large. Hashing 64 MiB takes about 0.1 s.
     static let largeSize: UInt64 = 64 << 20
 
-    /// Files with at most as many bytes fit into one read.
-    static let smallSize = UInt64(FilePieces.usualSize)
+    /// Files with at most as many bytes are hashed several at a time.
+    static let mostOfCompanion: UInt64 = 4 << 20
 
-    /// How many small files a thread takes together.
+    /// How many of these files a thread takes together.
     static let mostTogether = MD5Hasher.mostTogether
 
     private let isStopped = Stop()
@@ -91,7 +91,7 @@ package final class HashPool: Sendable {
         let place = files.mounts?.place(of: job.path)
         let stall = Stalls.Stall(place: place?.name ?? files.root, work: "reading \(job.path)")
         var work = HashThreads.Work(device: job.identity.device, stall: stall, job: job, stalled: job.stalled)
-        if job.identity.size > Self.smallSize {
+        if job.identity.size > Self.mostOfCompanion {
             work.body = { [isStopped] hasher in
                 if !isStopped.isSet { job.done(hasher.hash(job)) }
             }

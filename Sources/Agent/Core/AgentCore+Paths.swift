@@ -35,9 +35,10 @@ extension AgentCore {
     /// the file can't be read.
     private mutating func countOutcomeWithoutUpload(_ record: DropRecord) {
         guard record.finishedAt == now.wall else { return }
+        let bytes = record.identity?.size ?? 0
         switch (record.state, record.remote, record.error) {
-        case (.done, let remote?, _): decision.perform(.count(.done(remote, deduplicated: true)))
-        case (.failed, _, let error?): decision.perform(.count(.failed(error)))
+        case (.done, let remote?, _): decision.perform(.count(.done(remote, deduplicated: true), bytes: bytes))
+        case (.failed, _, let error?): decision.perform(.count(.failed(error), bytes: bytes))
         default: break
         }
     }

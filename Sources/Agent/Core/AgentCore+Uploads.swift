@@ -52,7 +52,7 @@ extension AgentCore {
         _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, attempts: Int
     ) -> LedgerWrite? {
         guard let record = record(of: path), record.key == key else { return nil }
-        decision.perform(.count(outcome))
+        decision.perform(.count(outcome, bytes: record.identity?.size ?? 0))
         return book.end(record, outcome, attempts: attempts, at: now.wall)
     }
 

@@ -132,7 +132,7 @@ final class StepRunner {
             let world = world(core)
             for path in paths { if let record = core.record(of: path) { catchUp.check(record, world, core.outbox) } }
         case .discard(let stray): parts.sidecars.discard(stray)
-        case .count(let outcome):
+        case .count(let outcome, _):
             status.counters.ended(outcome)
             thumbnails?.noteProgress()
         case .reportCommit(let id):

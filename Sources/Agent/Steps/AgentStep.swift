@@ -51,8 +51,8 @@ enum AgentStep: Sendable {
     case checkSidecars([RelativePath])
     /// Remove a stray.
     indirect case discard(StraySidecar)
-    /// Count the outcome of a path's upload.
-    case count(DropOutcome)
+    /// Count the outcome of a path's upload, and the bytes of its file.
+    case count(DropOutcome, bytes: UInt64)
     /// Report soon the post whose commit has this id: the commit's visible state changed.
     case reportCommit(ofPost: String)
     /// Log the end of a post's commit, and tell the post.

@@ -1,7 +1,8 @@
 import UploadCore
 
 /// Queue of contents to examine, in order of arrival, and the files that wait for an examination. Examines a few
-/// contents at a time, and in a rush, while many files are hashed and uploaded, only a few each second.
+/// contents at a time, and in a rush, while many files are hashed and uploaded, only a few each second: one after the
+/// other, and no more than take a twentieth of the time. A video costs a hundred times as much as a small picture.
 struct Examinations: Sendable {
     /// Maximum number of concurrent examinations. The picture worker has one process per processor, up to four. On
     /// larger machines, some processes stay free for pictures that a client waits for.
@@ -15,7 +16,7 @@ struct Examinations: Sendable {
     static let room = 16_384
 
     /// A rush ends this long after the last file was hashed or ended.
-    static let lull = Duration.milliseconds(250)
+    static let lull = Duration.seconds(1)
     /// How many examinations begin per `share` in a rush.
     static let mostPerShare = 2
     static let share = Duration.milliseconds(100)
@@ -28,9 +29,11 @@ struct Examinations: Sendable {
     private var rushEnd = MonotonicTime(nanoseconds: 0)
     /// Limits the examinations that begin in a rush.
     private var rate = RateLimit(most: Self.mostPerShare, per: Self.share)
+    private var share = TimeShare()
     /// The queued contents and those under examination, with the files that wait for each.
     private var known: [ContentKey: Set<RelativePath>] = [:]
-    private var running = 0
+    /// When each running examination began.
+    private var running: [ContentKey: MonotonicTime] = [:]
 
     /// - Parameter room: how many contents may wait; no limit if `nil`, because files that leave the outbox wait for them.
     init(room: Int? = Self.room) { self.room = room }
@@ -50,7 +53,7 @@ struct Examinations: Sendable {
         guard let turn = nextTurn, turn <= now else { return nil }
         if now < rushEnd { rate.use(now: now) }
         defer { head += 1 }
-        running += 1
+        running[waiting[head]] = now
         if head >= Self.crowd, head * 2 >= waiting.count {
             waiting.removeFirst(head)
             head = 0
@@ -60,9 +63,10 @@ struct Examinations: Sendable {
 
     /// From when the next content may be examined; `nil` if none waits, or if another examination must end first.
     var nextTurn: MonotonicTime? {
-        guard running < Self.limit, head < waiting.count else { return nil }
+        guard running.count < Self.limit, head < waiting.count else { return nil }
         let mustHurry = room == nil && waiting.count - head > Self.mostHeldBack
-        return mustHurry ? MonotonicTime(nanoseconds: 0) : min(rushEnd, rate.next)
+        if mustHurry { return MonotonicTime(nanoseconds: 0) }
+        return running.isEmpty ? min(rushEnd, max(rate.next, share.next)) : rushEnd
     }
 
     /// Makes a file wait until the examination of its content ends.
@@ -75,8 +79,8 @@ struct Examinations: Sendable {
     /// Ends an examination.
     ///
     /// - Returns: the files that waited for it, sorted.
-    mutating func end(_ key: ContentKey) -> [RelativePath] {
-        running -= 1
+    mutating func end(_ key: ContentKey, now: MonotonicTime) -> [RelativePath] {
+        if let begin = running.removeValue(forKey: key) { share.worked(from: begin, to: now) }
         return known.removeValue(forKey: key)?.sorted() ?? []
     }
 

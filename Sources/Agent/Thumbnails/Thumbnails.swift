@@ -81,7 +81,7 @@ final class Thumbnails {
             guard looks.begin(type, now: Self.now()) else { return }
             Task(executorPreference: media.executor) {
                 let facts = await media.measure(file, type)
-                looks.end(type)
+                looks.end(type, now: Self.now())
                 guard let facts, let after = try? FileStatus(of: file.rawValue), FileIdentity(after) == identity else {
                     return
                 }
@@ -200,7 +200,7 @@ final class Thumbnails {
 
     /// Ends the examination of a content. Files that waited for it leave the outbox.
     private func end(_ key: ContentKey, _ contents: some ContentFacts) -> [Step] {
-        let paths = examinations.end(key)
+        let paths = examinations.end(key, now: Self.now())
         // If the ledger cannot be read, remove nothing.
         guard let isHeld = try? contents.isHeld(key) else { return [] }
         // All paths may have left the content meanwhile.

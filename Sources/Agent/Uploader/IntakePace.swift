@@ -8,13 +8,15 @@ import UploadCore
 /// Once it has taken more than it holds in memory, the rest of the burst goes through the ledger.
 struct IntakePace: Sendable {
     static let interval = Duration.milliseconds(500)
-    /// An interval is slow if the uploads of fewer paths end in it.
+    /// An interval is slow if the uploads of fewer paths, and of fewer bytes, end in it.
     static let least = 64
+    static let leastBytes: UInt64 = 32 << 20
     /// Uploads are slow after as many slow intervals in a row: one may pass with a new connection, or a busy disk.
     static let patience = 2
 
     private var begun: MonotonicTime?
     private var ended = 0
+    private var endedBytes: UInt64 = 0
     private var slowIntervals = 0
 
     private var isSlow: Bool { slowIntervals >= Self.patience }
@@ -22,8 +24,11 @@ struct IntakePace: Sendable {
     /// When to ask for the load again, even if nothing happens; `nil` if it can't change.
     var deadline: MonotonicTime? { isSlow ? nil : begun.map { $0 + Self.interval } }
 
-    /// Counts a path whose upload ended.
-    mutating func pathEnded() { ended += 1 }
+    /// Counts a path whose upload ended, and the bytes of its file.
+    mutating func pathEnded(bytes: UInt64) {
+        ended += 1
+        endedBytes += bytes
+    }
 
     /// Returns the load of the watch by queued uploads. Call it whenever their number may have changed.
     ///
@@ -36,13 +41,15 @@ struct IntakePace: Sendable {
             return 0
         }
         guard let start = begun else {
-            (begun, ended) = (now, 0)
+            begin(now)
             return queued
         }
         if now - start >= Self.interval {
-            slowIntervals = ended < Self.least ? slowIntervals + 1 : 0
-            (begun, ended) = (now, 0)
+            slowIntervals = ended < Self.least && endedBytes < Self.leastBytes ? slowIntervals + 1 : 0
+            begin(now)
         }
         return isSlow ? 0 : queued
     }
+
+    private mutating func begin(_ now: MonotonicTime) { (begun, ended, endedBytes) = (now, 0, 0) }
 }

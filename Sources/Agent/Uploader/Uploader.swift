@@ -132,7 +132,7 @@ actor Uploader {
     func perform(_ steps: [AgentStep]) {
         if isSealed { return }
         for step in steps {
-            if case .count = step { pace.pathEnded() }
+            if case .count(_, let bytes) = step { pace.pathEnded(bytes: bytes) }
             switch step {
             case .handle(let event): handle(event)
             case .checkLedger: commit(.none)

@@ -145,7 +145,7 @@ struct ThumbnailsTests {
         func measured(at time: MonotonicTime) -> Int {
             (0..<100).count { _ in
                 guard looks.begin(picture, now: time) else { return false }
-                looks.end(picture)
+                looks.end(picture, now: time)
                 return true
             }
         }
@@ -154,8 +154,19 @@ struct ThumbnailsTests {
         #expect(measured(at: start + .seconds(1)) == 32)
         for _ in 0..<32 { #expect(looks.begin(picture, now: start + .seconds(2))) }
         #expect(!looks.begin(picture, now: start + .seconds(3)))
-        looks.end(picture)
+        looks.end(picture, now: start + .seconds(3))
         #expect(looks.begin(picture, now: start + .seconds(3)))
+    }
+
+    @Test("measures videos a twentieth of the time, while they are hashed")
+    func earlyVideos() throws {
+        let (looks, start) = (EarlyLooks(), MonotonicTime(nanoseconds: 1))
+        let video = MediaType(kind: .video, mime: "video/mp4")
+        #expect(looks.begin(video, now: start))
+        #expect(!looks.begin(video, now: start + .milliseconds(50)), "one at a time")
+        looks.end(video, now: start + .milliseconds(100))
+        #expect(!looks.begin(video, now: start + .milliseconds(1999)))
+        #expect(looks.begin(video, now: start + .milliseconds(2000)))
     }
 
     @Test("ends an examination at once if no file of the content opens")
@@ -286,7 +297,7 @@ struct ExaminationsTests {
         for number in [3, 1, 3, 2] as [UInt64] { examinations.add(key(number)) }
         let first = (1...3).map { _ in examinations.begin(now: time(0)) }
         #expect(first == [key(3), key(1), nil])
-        _ = examinations.end(key(3))
+        _ = examinations.end(key(3), now: time(0))
         let next = examinations.begin(now: time(0))
         #expect(next == key(2))
     }
@@ -303,7 +314,7 @@ struct ExaminationsTests {
             #expect(isHeld)
         }
         _ = examinations.begin(now: time(0))
-        let released = examinations.end(key(1))
+        let released = examinations.end(key(1), now: time(0))
         #expect(released == paths.reversed())
         #expect(!examinations.covers(key(1)))
     }
@@ -315,7 +326,7 @@ struct ExaminationsTests {
         for number in 0..<3000 as Range<UInt64> {
             let next = examinations.begin(now: time(0))
             #expect(next == key(number))
-            _ = examinations.end(key(number))
+            _ = examinations.end(key(number), now: time(0))
         }
     }
 
@@ -326,7 +337,7 @@ struct ExaminationsTests {
         var count = 0
         while let next = examinations.begin(now: now) {
             count += 1
-            _ = examinations.end(next)
+            _ = examinations.end(next, now: now)
         }
         return count
     }
@@ -342,10 +353,26 @@ struct ExaminationsTests {
         }
         #expect(begun == [2, 0, 2, 0, 2, 0, 2, 0, 2, 0])
         #expect(examinations.nextTurn == time(1500))
-        #expect(examine(&examinations, now: time(1450 + 249)) == 2)
-        #expect(examinations.nextTurn == time(1450 + 250))
-        #expect(examine(&examinations, now: time(1450 + 250)) == 88)
+        #expect(examine(&examinations, now: time(1450 + 999)) == 2)
+        #expect(examinations.nextTurn == time(1450 + 1000))
+        #expect(examine(&examinations, now: time(1450 + 1000)) == 88)
         #expect(examinations.nextTurn == nil)
+    }
+
+    @Test("take a twentieth of the time in a rush, one after the other, and all of it afterwards")
+    func share() {
+        var examinations = Examinations()
+        for number in 0..<10 as Range<UInt64> { examinations.add(key(number)) }
+        examinations.noteProgress(now: time(1000))
+        #expect(examinations.begin(now: time(1000)) == key(0))
+        #expect(examinations.begin(now: time(1000)) == nil)
+        #expect(examinations.nextTurn == time(2000), "the end of the rush")
+        examinations.noteProgress(now: time(1300))
+        #expect(examinations.end(key(0), now: time(1300)) == [])
+        examinations.noteProgress(now: time(6900))
+        #expect(examinations.nextTurn == time(7000))
+        #expect(examinations.begin(now: time(7000)) == key(1))
+        #expect(examinations.begin(now: time(7900)) == key(2), "the rush is over")
     }
 
     @Test("wait for the end of a rush, however many wait, if files stay")

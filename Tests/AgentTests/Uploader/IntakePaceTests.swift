@@ -12,9 +12,9 @@ struct IntakePaceTests {
         pace.load(queued: queued, hasBacklog: hasBacklog, now: now)
     }
 
-    /// Lets an interval pass in which so many uploads end.
-    private mutating func pass(ending count: Int) {
-        for _ in 0..<count { pace.pathEnded() }
+    /// Lets an interval pass in which so many uploads of so many bytes end.
+    private mutating func pass(ending count: Int, of bytes: UInt64 = 1000) {
+        for _ in 0..<count { pace.pathEnded(bytes: bytes) }
         now = now + IntakePace.interval
     }
 
@@ -43,11 +43,25 @@ struct IntakePaceTests {
         #expect(loads == [10, 10, 10, 10, 0, 10])
     }
 
+    @Test("few large uploads are as fast as many small ones")
+    mutating func bytes() {
+        var loads = [load(10)]
+        for _ in 0..<IntakePace.patience {
+            pass(ending: 4, of: IntakePace.leastBytes / 4)
+            loads.append(load(10))
+        }
+        for _ in 0..<IntakePace.patience {
+            pass(ending: 4, of: IntakePace.leastBytes / 5)
+            loads.append(load(10))
+        }
+        #expect(loads == [10, 10, 10, 10, 0])
+    }
+
     @Test("what ended while none was queued does not count")
     mutating func idle() {
         var loads = [load(10), load(0)]
         #expect(pace.deadline == nil)
-        for _ in 0..<IntakePace.least { pace.pathEnded() }
+        for _ in 0..<IntakePace.least { pace.pathEnded(bytes: 1) }
         for _ in 0..<IntakePace.patience {
             loads.append(load(10))
             pass(ending: 0)

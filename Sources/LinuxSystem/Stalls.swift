@@ -111,8 +111,9 @@ public final class Stalls: Sendable {
     private func watch() {
         while true {
             usleep(UInt32(Self.tick.components.attoseconds / 1_000_000_000_000))
-            let now = monotonicNanoseconds()
             let (changes, news, isOver) = table.withLock { table -> ([(Activity, Silence)], [Stall]?, Bool) in
+                // Not before the lock is held: work could end later than that.
+                let now = monotonicNanoseconds()
                 var changes: [(Activity, Silence)] = []
                 var stalled: Set<Stall> = []
                 for activity in table.activities.values {

@@ -73,8 +73,7 @@ struct WatchIntake: Sendable {
 
     /// Warns of a file whose copy may have ended early, because it was written just now to a disk that is full.
     private func doubts(_ path: RelativePath, _ status: FileStatus, _ facts: some WatchFacts) -> [AgentStep] {
-        let age = wallTimeNanoseconds() - status.changed
-        guard age < Self.fresh, facts.isDiskFull else { return [] }
+        guard status.changed > wallTimeNanoseconds() - Self.fresh, facts.isDiskFull else { return [] }
         return [
             .log(
                 .warning, "the file system of the outbox is full, so this file may be incomplete",

@@ -15,6 +15,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
         case nothing
         /// To the end of the next empty line.
         case lines
+        /// The same, in steps of a few chunks, so that the reader of the chunks can shut the gate in time.
+        case chunks
         /// The rest of a body of known length.
         case bytes(Int)
     }
@@ -22,6 +24,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
     /// A head is mostly shorter, and what is read behind it waits in memory.
     private static let smallRead = 16 << 10
     private static let largeRead = 256 << 10
+    /// How many bytes of a body in chunks are passed at a time.
+    private static let chunkStep = 1 << 10
     /// A connection keeps the buffer of its largest read, so only so many of the process read bodies in one go.
     private static let mostLarge = 128
     /// What may wait here. The bytes of one read fit, and little of what arrives at once when a client stops sending.
@@ -187,7 +191,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
         let count: Int
         switch stretch {
         case .nothing: return nil
-        case .lines: count = lengthToEmptyLine()
+        case .lines: count = lengthToEmptyLine(within: held.readableBytes)
+        case .chunks: count = lengthToEmptyLine(within: min(Self.chunkStep, held.readableBytes))
         case .bytes(let rest):
             count = min(rest, held.readableBytes)
             stretch = .bytes(rest - count)
@@ -195,8 +200,8 @@ final class ByteGate: ChannelDuplexHandler, RemovableChannelHandler {
         return count > 0 ? held.readSlice(length: count) : nil
     }
 
-    private func lengthToEmptyLine() -> Int {
-        let bytes = held.readableBytesView
+    private func lengthToEmptyLine(within limit: Int) -> Int {
+        let bytes = held.readableBytesView.prefix(limit)
         for (index, byte) in bytes.enumerated() {
             if byte == UInt8(ascii: "\n") {
                 if isLineEmpty { return index + 1 }

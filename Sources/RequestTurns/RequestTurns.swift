@@ -7,7 +7,8 @@ package import NIOHTTPTypes
 /// A client may send requests without waiting for replies, or without ever reading one (RFC 9112, 9.3.2). NIO parses
 /// whatever a socket delivers, and a parsed request of 20 bytes takes a kilobyte. So this handler puts a gate in front of
 /// the parser. Until its turn, a request stays in the socket, but for the bytes of one read. A connection that gets
-/// only refusals is closed after some.
+/// only refusals is closed after some, and so is one whose body comes in tiny chunks: parsing a chunk costs as much as
+/// receiving kilobytes.
 ///
 /// Add the handler right behind the parser, in a pipeline of `ByteBuffer`s.
 package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
@@ -16,6 +17,11 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
     package typealias OutboundIn = HTTPResponsePart
     package typealias OutboundOut = HTTPResponsePart
 
+    /// How many chunks a body may have that are smaller on average than ``leastChunk``.
+    private static let mostSmallChunks = 64
+    /// In bytes.
+    private static let leastChunk = 512
+
     private let mostRefusals: Int
     private let gate = ByteGate()
     private var refusals = 0
@@ -23,6 +29,8 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
     private var isBeingReceived = false
     /// The end of the reply is not written.
     private var isBeingAnswered = false
+    /// The pieces and bytes of a body in chunks; nil for another body.
+    private var chunks: (count: Int, bytes: Int)?
 
     /// Creates the handler of one connection.
     ///
@@ -44,8 +52,15 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
         case .head(let head):
             isBeingReceived = true
             isBeingAnswered = true
-            gate.open(Self.stretch(ofBodyAfter: head))
-        case .body: gate.noteProgress()
+            let stretch = Self.stretch(ofBodyAfter: head)
+            chunks = stretch == .chunks ? (0, 0) : nil
+            gate.open(stretch)
+        case .body(let bytes):
+            gate.noteProgress()
+            if isTooFine(with: bytes.readableBytes) {
+                gate.shut()
+                return context.close(promise: nil)
+            }
         case .end:
             isBeingReceived = false
             gate.open(isBeingAnswered ? .nothing : .lines)
@@ -54,9 +69,18 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
     }
 
     private static func stretch(ofBodyAfter head: HTTPRequest) -> ByteGate.Stretch {
-        if head.headerFields[.transferEncoding] != nil { return .lines }
+        if head.headerFields[.transferEncoding] != nil { return .chunks }
         guard let length = head.headerFields[.contentLength] else { return .nothing }
-        return Int(length).map { .bytes($0) } ?? .lines
+        return Int(length).map { .bytes($0) } ?? .chunks
+    }
+
+    /// Counts a piece of a body.
+    ///
+    /// - Returns: whether the body comes in too many small chunks.
+    private func isTooFine(with bytes: Int) -> Bool {
+        guard let before = chunks else { return false }
+        chunks = (before.count + 1, before.bytes + bytes)
+        return before.count >= Self.mostSmallChunks && before.bytes + bytes < before.count * Self.leastChunk
     }
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {

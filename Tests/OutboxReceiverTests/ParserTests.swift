@@ -28,6 +28,8 @@ import Testing
 
     @Test func jsonThatIsTooDeepIsRefused() {
         #expect(JSONParser.value(of: String(repeating: "[", count: 1_000_000)) == nil)
+        #expect(JSONParser.value(of: "[" + String(repeating: "1,", count: 19_000) + "1]") != nil)
+        #expect(JSONParser.value(of: "[" + String(repeating: "1,", count: 21_000) + "1]") == nil)
     }
 
     @Test func textThatIsNotUTF8IsRefused() {

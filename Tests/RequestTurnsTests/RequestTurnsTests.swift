@@ -176,6 +176,27 @@ import Testing
         #expect(try connection.parts() == "/./././.")
     }
 
+    /// Returns the pieces that arrive of a body of 64 KiB in chunks of so many bytes.
+    private static func pieces(ofSize size: Int, _ connection: Connection) throws -> Int {
+        try connection.receive("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        let chunk = String(size, radix: 16) + "\r\n" + String(repeating: "x", count: size) + "\r\n"
+        // The parser complains where the connection ends within the body.
+        try? connection.receive(String(repeating: chunk, count: (64 << 10) / size) + "0\r\n\r\n")
+        return try connection.parts().count { $0 == "+" }
+    }
+
+    @Test(arguments: [1, 20, 500]) func aBodyInTinyChunksEndsTheConnection(size: Int) throws {
+        let connection = try Connection()
+        #expect(try Self.pieces(ofSize: size, connection) <= 128)
+        #expect(!connection.channel.isActive)
+    }
+
+    @Test(arguments: [1024, 4096, 64 << 10]) func aBodyInChunksArrivesWhole(size: Int) throws {
+        let connection = try Connection()
+        #expect(try Self.pieces(ofSize: size, connection) >= (64 << 10) / size)
+        #expect(connection.channel.isActive)
+    }
+
     @Test func bytesThatAreNotHTTPEndTheReading() throws {
         let connection = try Connection()
         #expect(throws: (any Error).self) { try connection.receive("What?\r\n\r\n" + Self.get("/1")) }

@@ -24,6 +24,8 @@ final class SmallPictures: Sendable {
         }
     }
 
+    /// A version may have as many bytes although the picture has fewer. No quota counts small versions.
+    private static let alwaysSmall: Int64 = 64 << 10
     /// The assumed size of a small picture in bytes, for the check of free space.
     private static let largest: Int64 = 1 << 20
 
@@ -87,7 +89,7 @@ final class SmallPictures: Sendable {
         let part = name + ".part"
         try folder.remove(part)
         let output = try folder.open(part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        guard isDrawn(picture, use, into: output) else {
+        guard isDrawn(picture, use, into: output), try isSmall(output, beside: picture) else {
             refused.withLock { _ = $0.insert(name) }
             try folder.remove(part)
             store.logger.info("cannot draw a small version of a picture", metadata: ["md5": "\(content.key.md5)"])
@@ -95,6 +97,13 @@ final class SmallPictures: Sendable {
         }
         try folder.rename(part, into: folder, as: name)
         return output
+    }
+
+    /// Whether a version was written, and spares its readers something.
+    private func isSmall(_ version: OpenFile, beside picture: OpenFile) throws(Errno) -> Bool {
+        let size = try version.status().size
+        let most = max(Self.alwaysSmall, try picture.status().size)
+        return size > 0 && size <= most
     }
 
     private func isDrawn(_ picture: OpenFile, _ use: Use, into output: OpenFile) -> Bool {

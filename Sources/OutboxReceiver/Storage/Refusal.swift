@@ -34,6 +34,8 @@ struct Refusal: Error, Equatable {
     static let unauthorized = Refusal(status: .unauthorized, message: "A valid bearer token is needed.")
     static let tooManyUploads = Refusal(
         status: .tooManyRequests, message: "Too many unfinished uploads. Finish or delete some.", retryAfter: 30)
+    static let portraitUnderWay = Refusal(
+        status: .tooManyRequests, message: "Another portrait is being received.", retryAfter: 5)
     static let tooManyRequests = Refusal(
         status: .tooManyRequests, message: "Too many requests at a time.", retryAfter: 1)
     static let tooManyPosts = Refusal(

@@ -2,6 +2,7 @@ import Glibc
 import HTTPTypes
 import Logging
 import NIOCore
+import Synchronization
 import SystemPackage
 
 extension Store {
@@ -32,6 +33,16 @@ extension Store {
     }
 }
 
+/// The users whose portrait is being received: one portrait each, which no quota counts before it is complete.
+final class PortraitUsers: Sendable {
+    private let users = Mutex<Set<String>>([])
+
+    /// - Returns: whether no other portrait of the user is being received.
+    func enter(_ user: String) -> Bool { users.withLock { $0.insert(user).inserted } }
+
+    func leave(_ user: String) { users.withLock { _ = $0.remove(user) } }
+}
+
 /// A portrait that a request writes to a file.
 struct PortraitDraft {
     static let largest: Int64 = 20 << 20
@@ -59,7 +70,7 @@ struct PortraitDraft {
     mutating func append(_ bytes: ByteBuffer) throws {
         let count = Int64(bytes.readableBytes)
         guard size + count <= Self.largest else {
-            throw Refusal.tooLarge("A portrait may have at most \(Self.largest) bytes.")
+            throw Self.tooLarge
         }
         // A new portrait may take the place of all former ones.
         let room = store.withBooks { store.room(for: user, $0.catalog) + $0.catalog.portraits.charge(of: user) }
@@ -88,5 +99,6 @@ struct PortraitDraft {
         try? store.portraits.remove(Self.name(of: token) + ".part")
     }
 
+    static let tooLarge = Refusal.tooLarge("A portrait may have at most \(largest) bytes.")
     private static let notJPEG = Refusal(status: .unsupportedMediaType, message: "The portrait must be a JPEG.")
 }

@@ -56,6 +56,7 @@ final class Store: Sendable {
     let tree: FileTree
     let uploads: Folder
     let portraits: Folder
+    let portraitUsers = PortraitUsers()
     let root: Folder
     let logger: Logger
     /// Seconds since 1970.

@@ -1,12 +1,15 @@
 /// Parses a JSON text (RFC 8259) strictly: UTF-8 only, no lone surrogates, no comments, no bytes behind the value,
-/// and no deeper nesting than requests of this protocol need.
+/// and no deeper nesting and no more values than requests of this protocol need.
 struct JSONParser {
     private static let deepest = 16
+    /// Fifty files with all their members have a thousand. A value takes a hundred times the memory of its byte.
+    private static let mostValues = 20_000
 
     private struct Malformed: Error {}
 
     private let bytes: UnsafeRawBufferPointer
     private var next = 0
+    private var count = 0
 
     private init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
@@ -51,7 +54,8 @@ struct JSONParser {
     // MARK: Values
 
     private mutating func value(depth: Int) throws(Malformed) -> JSON {
-        guard depth < Self.deepest else { throw Malformed() }
+        count += 1
+        guard depth < Self.deepest, count <= Self.mostValues else { throw Malformed() }
         skipSpace()
         switch byte {
         case UInt8(ascii: "{"): return try object(depth)

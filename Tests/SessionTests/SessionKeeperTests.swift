@@ -28,7 +28,8 @@ struct SessionKeeperTests {
     }
 
     private func write(_ token: String) throws {
-        try Data(token.utf8).write(to: URL(fileURLWithPath: place.path("file")))
+        // At once: a watch could read a file that is written in part.
+        try Data(token.utf8).write(to: URL(fileURLWithPath: place.path("file")), options: .atomic)
     }
 
     @Test("withholds a token that may not travel, but knows that there is one")

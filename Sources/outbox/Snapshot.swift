@@ -31,12 +31,7 @@ struct Snapshot {
     /// - Throws: `CommandFailure.noSuchFile` for a word that names nothing the agent knows.
     static func take(named words: [String], atMost limit: Int?, _ link: AgentLink) async throws -> Snapshot {
         do {
-            do {
-                return try await running(named: words, atMost: limit, link)
-            } catch ControlError.cutOff {
-                // It was ending at that moment.
-                return try await running(named: words, atMost: limit, link)
-            }
+            return try await running(named: words, atMost: limit, link)
         } catch ControlError.notRunning {
             let (files, sources) = try OfflineFiles.entries(configuration: link.configuration)
             return try Snapshot(isRunning: false, problems: [], files: files, sources: sources)

@@ -20,15 +20,32 @@ import Testing
     @Test(arguments: [
         "GPS(11.5755,48.1375,520)", "[latitude: 48.1] [longitude: 11.5]", "48°08'13\"N", "N 48° 08.2'", "lat=48",
         "GPS_LAT:4",
-        "F/2.8, SS 100, 48.137154 11.576124",
+        "F/2.8, SS 100, 48.137154 11.576124", "47,123456 8,654321", "lat 47.123456 lon 8.654321",
+        "N47 07 24 E008 39 15", "N 47 7' 24.4''", "47:07:24.44N", "47.123° 8.654°", "N:47.123456 E:8.654321",
+        "long: -8.65", "HOME(8.6543,47.1234)",
     ])
     func subtitlesOfDevicesAreTelemetry(_ text: String) {
         #expect(PositionText.isTelemetry(Array(text.utf8)))
     }
 
-    @Test(arguments: ["Hello", "It is 25 °C at 12.50", "{\\pos(12.345,67.891)}Hello", "The GPS is lost", "at 10.30"])
+    @Test(arguments: [
+        "Hello", "It is 25 °C at 12.50", "{\\pos(12.345,67.891)}Hello", "The GPS is lost", "at 10.30",
+        "It took 2 long years, 1,000,000 people and 1,000 more", "Our GPS says 5 more miles.", "Pi is 3.14159.",
+        "At 20° 5 people", "from 12:30:15 to 12:45:10", "S 12", "begin=\"00:00:01.000\" end=\"00:00:02.500\"", "",
+    ])
     func subtitlesOfFilmsAreNot(_ text: String) {
         #expect(!PositionText.isTelemetry(Array(text.utf8)))
+    }
+
+    @Test(arguments: [false, true], [[], [0, 60]] as [[UInt8]])
+    func subtitlesInUTF16AreRead(isBig: Bool, length: [UInt8]) {
+        let units = Array("\u{FEFF}lat 47.123456 lon 8.654321".utf16)
+        let bytes = units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        let swapped = units.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        #expect(PositionText.isTelemetry(length + (isBig ? bytes : swapped)))
+        #expect(
+            !PositionText.isTelemetry(
+                length + Array("\u{FEFF}It is 12.50".utf16).flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }))
     }
 
     @Test(arguments: [
@@ -36,6 +53,9 @@ import Testing
         ("XMP:XMP-crs", "Dabs", "d 12.1234 0.5678", false),
         ("File", "Comment", "48.1375, 11.5755", false), ("File", "Comment", "+48.1375+011.5755/", true),
         ("XMP:XMP-foo", "Lat", "48.1375", true), ("XMP:XMP-foo", "Place", "48.1375 11.5755", false),
+        ("XMP:XMP-georss", "Point", "48.1375 11.5755", true), ("XMP:XMP-GImage", "ImageData", "(Binary data)", true),
+        ("XMP:XMP-xmp", "ThumbnailImage", "(Binary data)", true), ("EXIF:IFD0", "Exif_0xc69c", "1 1 100", true),
+        ("EXIF:IFD0", "GDALMetadata", "<GDALMetadata>", true), ("EXIF:IFD1", "ThumbnailImage", "(Binary data)", false),
         ("XML", "AcquisitionRecordGroupName", "ExifGPS", true), ("XMP:XMP-dc", "Title", "Latitude", false),
     ])
     func numbersOfCamerasAreNoPositions(_ group: String, _ name: String, _ value: String, _ isPosition: Bool) {

@@ -24,6 +24,22 @@ struct ControlRequest: Sendable {
 
     /// Sends the request and returns the reply, regardless of its status.
     func perform() -> Result<ControlAnswer, ControlError> {
+        let result = ask()
+        // The last connection to an agent that ends is cut off. Nobody listens then, as if it had come a moment later.
+        guard case .failure(.cutOff) = result, !isAnybodyListening else { return result }
+        return .failure(.notRunning(socket: socket))
+    }
+
+    private var isAnybodyListening: Bool {
+        do throws(Errno) {
+            _ = try UnixSocket.connect(to: socket)
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    private func ask() -> Result<ControlAnswer, ControlError> {
         do throws(Errno) {
             let descriptor = try UnixSocket.connect(to: socket)
             // A request may carry a token. Check the listener before sending anything.

@@ -105,8 +105,12 @@ struct BoxTrack {
 
     /// Returns the changes that remove messages from the pictures.
     func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
-        guard let codec = SupplementalMessages.Codec(format) else { return [] }
-        let name = codec == .h264 ? "avcC" : codec == .hevc ? "hvcC" : "vvcC"
+        // Some programs name the format as they like; the configuration says what it is.
+        let configured = SupplementalMessages.Codec.allCases.first {
+            handler == "vide" && !HiddenPositions.find(Array($0.configuration.utf8), in: description).isEmpty
+        }
+        guard let codec = SupplementalMessages.Codec(format) ?? configured else { return [] }
+        let name = codec.configuration
         var patches: [Patch] = []
         var search: SupplementalMessages?
         for hit in HiddenPositions.find(Array(name.utf8), in: description) {

@@ -33,7 +33,11 @@ struct HiddenPositions {
     /// Sentences of a GPS receiver (NMEA 0183), as cameras append them to a picture or store them in a video.
     private static let sentences = ["$GPRMC,", "$GNRMC,", "$GPGGA,", "$GNGGA,"].map { Array($0.utf8) }
     /// Values in JSON, as phones append it to a picture.
-    private static let values = ["\"latitude\"", "\"longitude\""].map { Array($0.utf8) }
+    private static let values = [
+        "\"latitude\"", "\"longitude\"", "\"lat\"", "\"lon\"", "\"lng\"", "\"gpsLat\"", "\"gpsLon\"", "\"gpsLng\"",
+    ].map { Array($0.utf8) }
+    /// Properties of other namespaces of XMP.
+    private static let geography = ["geo:lat", "geo:lon", "georss:point"].map { Array($0.utf8) }
     private static let pieceSize = 1 << 20
     private static let overlap = 32
     private static let mostPatches = 10_000
@@ -77,6 +81,11 @@ struct HiddenPositions {
             }
             for position in Self.find(Self.property, in: piece) where position < end {
                 try addProperty(at: offset + UInt64(position + 5), in: part)
+            }
+            for pattern in Self.geography {
+                for position in Self.find(pattern, in: piece) where position < end {
+                    try addProperty(at: offset + UInt64(position + pattern.count - 1), in: part, isPosition: true)
+                }
             }
             for pattern in Self.sentences {
                 for position in Self.find(pattern, in: piece) where position < end {
@@ -198,15 +207,17 @@ struct HiddenPositions {
 
     /// Overwrites a property of XMP, an attribute (`exif:GPSLatitude="48,8.2N"`) or an element, by spaces, which XML
     /// allows there.
-    private mutating func addProperty(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
+    private mutating func addProperty(
+        at offset: UInt64, in part: FilePart, isPosition: Bool = false
+    ) throws(ProductFailure) {
         let before = min(64, offset - part.range.lowerBound)
         let after = min(1024, part.range.upperBound - offset)
         guard let bytes = try part.bytes(at: offset - before, count: Int(before + after)) else { return }
         let start = offset - before
         let name = XMPProperty.name(around: Int(before), in: bytes)
         let local = String(decoding: bytes[name], as: UTF8.self).lowercased()
-        let isCoordinate = local.contains("lat") || local.contains("lon")
-        guard local.contains("gps"), local != "gpsversionid" else { return }
+        let isCoordinate = isPosition || local.contains("lat") || local.contains("lon")
+        guard isPosition || local.contains("gps"), local != "gpsversionid" else { return }
         if XMPProperty.isEnd(name, in: bytes) { return }
         guard let range = XMPProperty.range(of: name, in: bytes) else {
             if isCoordinate { obstacle = obstacle ?? "the file contains a position that can't be removed" }

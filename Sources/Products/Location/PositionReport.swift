@@ -93,20 +93,25 @@ extension PositionReport.Tag {
         "gps", "latitude", "longitude", "longtitude", "iso6709", "geotag", "geolocation", "geotiff", "geographic",
         "verbatimcoordinates", "absolutealtitude",
     ]
-    /// Tags of GeoTIFF that place the picture on the map.
-    private static let geoTIFF: Set = ["ModelTiePoint", "ModelTransform", "PixelScale"]
+    /// Tags of GeoTIFF that place the picture on the map, and those of GDAL and DGIWG: coefficients, GML and XML.
+    private static let geoTIFF: Set = [
+        "ModelTiePoint", "ModelTransform", "PixelScale", "Exif_0xc69c", "Exif_0xc6dd", "GDALMetadata",
+    ]
+    /// Tags of XMP that hold a picture, with metadata of its own.
+    private static let pictures: Set = ["ImageData", "ThumbnailImage"]
     /// The version of the format, which says nothing about a place; and light, which has a latitude too.
     private static let harmless: Set = ["GPSVersionID", "ISOSpeedLatitudeyyy", "ISOSpeedLatitudezzz"]
 
     /// Names of coordinates that are parts of too many words.
-    private static let wholeNames: Set = ["lat", "lon", "lng", "latlng", "latlon"]
+    private static let wholeNames: Set = ["lat", "lon", "lng", "latlng", "latlon", "coords", "coordinates"]
     /// The structure of formats, in which ``PictureParts`` leaves no texts; and colours.
     private static let familiesOfStructure: Set = [
         "File", "Composite", "JFIF", "ICC_Profile", "RIFF", "QuickTime", "Jpeg2000", "APP14", "PNG", "GIF",
     ]
     /// Tags of EXIF and TIFF that a viewer needs, and those that EXIF demands.
     private static let picture: Set = [
-        "Orientation", "ColorSpace", "InteropIndex", "InteropVersion", "Gamma", "XResolution", "YResolution",
+        "Orientation", "ColorSpace", "PageNumber", "InteropIndex", "InteropVersion", "Gamma", "XResolution",
+        "YResolution",
         "ResolutionUnit",
         "YCbCrPositioning", "YCbCrSubSampling", "YCbCrCoefficients", "ReferenceBlackWhite", "ExifVersion",
         "FlashpixVersion", "ComponentsConfiguration", "ExifImageWidth", "ExifImageHeight", "SubfileType",
@@ -135,7 +140,8 @@ extension PositionReport.Tag {
     /// Whether the name says that the tag holds a position.
     var isPosition: Bool {
         if Self.harmless.contains(name) { return false }
-        if group == "GPS" || group == "GeoTiff" || Self.geoTIFF.contains(name) { return true }
+        if group == "GPS" || group == "GeoTiff" || group == "XMP-georss" || Self.geoTIFF.contains(name) { return true }
+        if family == "XMP", Self.pictures.contains(name) { return true }
         let lowercased = name.lowercased()
         if Self.wholeNames.contains(lowercased) || Self.words.contains(where: { lowercased.contains($0) }) {
             return true

@@ -14,32 +14,8 @@ enum PositionText {
         }
     }
 
-    /// Whether a subtitle is one of those that drones and dash cams write: with a number of three decimals, with minutes
-    /// behind degrees, or with one of their words and a digit. Commands such as `{\pos(12.345,67.891)}` don't count.
-    static func isTelemetry(_ text: [UInt8]) -> Bool {
-        if isFound(in: text) { return true }
-        var depth = 0
-        var fraction: Int?
-        for (index, byte) in text.enumerated() {
-            if byte == UInt8(ascii: "{") { depth += 1 }
-            if byte == UInt8(ascii: "}") { depth = max(0, depth - 1) }
-            if depth > 0 { continue }
-            if isDigit(byte) {
-                fraction = fraction.map { $0 + 1 }
-                if fraction == 3 { return true }
-            } else {
-                let isPoint = byte == UInt8(ascii: ".") && index > 0 && isDigit(text[index - 1])
-                fraction = isPoint ? 0 : nil
-            }
-            let next = byte == 0xB0 ? text[(index + 1)...].drop { $0 == 0x20 }.first : nil
-            if let next, isDigit(next) { return true }
-        }
-        guard text.contains(where: isDigit) else { return false }
-        let words = String(decoding: text, as: UTF8.self).lowercased().split { !$0.isLetter }
-        return words.contains {
-            $0.hasPrefix("gps") || ["lat", "latitude", "lon", "lng", "long", "longitude", "longtitude"].contains($0)
-        }
-    }
+    /// Whether a subtitle is one of those that drones and dash cams write.
+    static func isTelemetry(_ text: [UInt8]) -> Bool { isFound(in: text) || TelemetryText(text).hasPosition }
 
     /// Whether a text is the name of a position: `ExifGPS`, `Latitude`, `GPSLongitude`.
     static func isName(_ text: ArraySlice<UInt8>) -> Bool {

@@ -3,8 +3,17 @@
 /// A unit with a message of an unknown maker becomes one of filler, of the same size.
 struct SupplementalMessages {
     /// A codec whose streams have such messages.
-    enum Codec {
+    enum Codec: CaseIterable {
         case h264, hevc, vvc
+
+        /// The box with the configuration of a stream (ISO 14496-15).
+        var configuration: String {
+            switch self {
+            case .h264: "avcC"
+            case .hevc: "hvcC"
+            case .vvc: "vvcC"
+            }
+        }
 
         /// The codec of a sample format of MP4, or of a codec ID of Matroska.
         init?(_ name: String) {

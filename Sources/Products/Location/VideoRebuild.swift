@@ -28,10 +28,13 @@ struct VideoRebuild {
         }
         let duration = try await facts(of: input.file, input.type).duration
         let format = Self.formats[input.type.mime]
-        let arguments = arguments(container, format: format ?? "mov", created: try await created())
+        let report = try await report()
+        let sound = format == nil ? Self.sound(of: report) : []
+        let arguments = arguments(container, format: format ?? "mov", created: created(in: report), sound: sound)
         do throws(ToolFailure) {
             _ = try await ToolRun.run(
-                program, arguments, input: input.file, files: [output], limits: limits,
+                program, arguments, input: input.file, files: [output],
+                limits: limits(room: sound.isEmpty ? 0 : Self.decodedSound(of: duration)),
                 confinement: Confinement(program: program, readable: [input.file], writable: [output]),
                 within: .seconds(600 + Int(input.size / 100_000)))
         } catch {
@@ -49,26 +52,54 @@ struct VideoRebuild {
         return ProductInput(file: output, type: type, size: try output.productSize)
     }
 
-    private func arguments(_ container: VideoContainer, format: String, created: String?) -> [String] {
+    /// The codecs of sound that QuickTime files carry, as programs that play them expect.
+    private static let soundOfQuickTime: Set = [
+        "aac", "ac3", "adpcm_ima_qt", "alac", "amr_nb", "amr_wb", "eac3", "mp1", "mp2", "mp3", "pcm_alaw", "pcm_f32be",
+        "pcm_f32le", "pcm_mulaw", "pcm_s16be", "pcm_s16le", "pcm_s24be", "pcm_s24le", "pcm_s32be", "pcm_s32le",
+        "pcm_s8",
+        "pcm_u8", "qdm2",
+    ]
+
+    /// Returns options that decode the sound that a QuickTime file can't carry.
+    private static func sound(of report: ProbeReport) -> [String] {
+        let tracks = (report.streams ?? []).filter { $0.kind == "audio" }
+        return tracks.enumerated().flatMap { index, track in
+            soundOfQuickTime.contains(track.codec ?? "") ? [] : ["-c:a:\(index)", "pcm_s16le"]
+        }
+    }
+
+    private func arguments(
+        _ container: VideoContainer, format: String, created: String?, sound: [String]
+    ) -> [String] {
         var arguments = VideoTools.quiet + ["-nostdin", "-y"] + container.conversionOptions(threads: 1)
-        arguments += ["-i", VideoTools.input, "-map", "0:V", "-map", "0:a?", "-c", "copy", "-map_metadata", "-1"]
+        arguments +=
+            ["-i", VideoTools.input, "-map", "0:V", "-map", "0:a?", "-c", "copy"] + sound + ["-map_metadata", "-1"]
         arguments += ["-map_chapters", "-1", "-fflags", "+bitexact"]
         if let created { arguments += ["-metadata", "creation_time=\(created)"] }
         return arguments + ["-f", format, "file:/proc/self/fd/3"]
     }
 
-    private var limits: ProcessLimits {
+    /// The bytes of decoded sound: eight channels of 48 kHz, for an hour where the duration is unknown.
+    private static func decodedSound(of duration: Double?) -> UInt64 {
+        UInt64(min(max(duration ?? 3600, 0), 100_000)) * 768_000
+    }
+
+    private func limits(room: UInt64) -> ProcessLimits {
         ProcessLimits(
             processorSeconds: 600 + input.size / 1_000_000, addressSpace: 2 << 30,
-            fileSize: input.size + input.size / 10 + (1 << 20), niceness: 19)
+            fileSize: input.size + input.size / 10 + (1 << 20) + room, niceness: 19)
     }
 
     /// When the video was taken, if that stays.
-    private func created() async throws(ProductFailure) -> String? {
+    private func created(in report: ProbeReport) -> String? {
         if removal == .metadata(keepsDates: false) { return nil }
+        let date = report.format?.tags?["creation_time"]
+        return date.flatMap { $0.count < 40 && $0.allSatisfy { "0123456789-:.TZ ".contains($0) } ? $0 : nil }
+    }
+
+    private func report() async throws(ProductFailure) -> ProbeReport {
         do throws(VideoFailure) {
-            let date = try await tools.report(of: input.file, type: input.type).format?.tags?["creation_time"]
-            return date.flatMap { $0.count < 40 && $0.allSatisfy { "0123456789-:.TZ ".contains($0) } ? $0 : nil }
+            return try await tools.report(of: input.file, type: input.type)
         } catch {
             throw ProductFailure(error)
         }

@@ -136,10 +136,12 @@ extension Request {
     /// The largest JSON body, in bytes.
     static let longestJSON = 1 << 20
 
-    /// Reads the body as JSON. Throws a ``Refusal`` if the body is too long or malformed.
-    func json() async throws -> JSON {
-        let length = headers[.contentLength].flatMap { Int($0) } ?? 0
-        guard length <= Self.longestJSON else { throw Refusal.tooLarge("The body is longer than 1 MiB.") }
+    /// The announced length of the body; nil if it comes in chunks.
+    var announcedLength: Int? { headers[.contentLength].flatMap { Int($0) } }
+
+    /// Receives the body of a message in JSON. Throws a ``Refusal`` if it is too long.
+    func message() async throws -> ByteBuffer {
+        guard announcedLength ?? 0 <= Self.longestJSON else { throw Refusal.tooLarge("The body is longer than 1 MiB.") }
         var body = ByteBuffer()
         for try await var chunk in self.body {
             guard body.readableBytes + chunk.readableBytes <= Self.longestJSON else {
@@ -147,9 +149,6 @@ extension Request {
             }
             if body.readableBytes == 0 { body = chunk } else { body.writeBuffer(&chunk) }
         }
-        guard let json = body.withUnsafeReadableBytes({ JSONParser.value(of: $0) }) else {
-            throw Refusal.notExpectedJSON
-        }
-        return json
+        return body
     }
 }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The requests of each user that are being received or answered, limited in number: each takes memory for its body.
 ///
-/// Of a user's bodies in JSON, a few at a time are received and parsed, the others in turn. So a user with many requests
-/// holds up others only for that long.
+/// Of a user's bodies in JSON, a few at a time are parsed, and received if they are large; the others follow in turn. So a
+/// user with many requests holds up others only for that long.
 final class RequestCounts: Sendable {
     /// An agent sends at most 32 at a time.
     static let most = 128

@@ -206,8 +206,9 @@ struct AgentCore: Sendable {
         // The path may be the new name of a file whose upload is under way, and the file may belong to a post.
         case .act(_, let path, isByName: true): tellPosts(.expected(path))
         case .scanned:
-            book.retention.observe(now.wall)
-            write([.setting(LedgerSetting.clock, book.retention.stored)], isAside: true)
+            if book.retention.observe(now.wall) {
+                write([.setting(LedgerSetting.clock, book.retention.stored)], isAside: true)
+            }
         default: break
         }
         let actions = book.handle(event, now: now, facts: paths)

@@ -11,8 +11,6 @@ struct FileSectionRoutes {
     static let mostBytes = 4 * Int(UploadPlan.blockSize)
     private static let longestFileBlock = 4096
     private static let longestName = 4096
-    /// The number of bytes by which a body may exceed its fragments.
-    private static let multipartRoom = 32 * 1024
     /// How long `isFinish` waits for running digests before it answers 2. An answer of 2 costs the client a second
     /// and another request.
     private static let patience = Duration.seconds(1)
@@ -67,8 +65,7 @@ struct FileSectionRoutes {
         guard length <= Self.mostBytes else {
             throw Refusal.tooLarge("The fragments of a request must not be longer than \(Self.mostBytes) bytes.")
         }
-        if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > length + Self.multipartRoom
-        {
+        if let announced = request.announcedLength, announced > length + SectionParser.room {
             throw Refusal.tooLarge("The body is longer than its fragments.")
         }
         var parser = try SectionParser(

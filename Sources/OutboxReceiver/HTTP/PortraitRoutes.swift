@@ -5,16 +5,15 @@ import Hummingbird
 struct PortraitRoutes {
     /// The size suffix that the protocol appends to the URL. This server stores one size only.
     private static let style = "!150x150"
-    /// The number of bytes by which a body may exceed its portrait.
-    private static let multipartRoom: Int64 = 32 << 10
 
     let store: Store
     let links: Links
     private var log: RequestLog { RequestLog(store.logger) }
 
     func replace(_ request: Request, user: String) async throws -> Response {
-        let length = request.headers[.contentLength].flatMap { Int64($0) } ?? 0
-        guard length <= PortraitDraft.largest + Self.multipartRoom else { throw PortraitDraft.tooLarge }
+        guard request.announcedLength ?? 0 <= Int(PortraitDraft.largest) + SectionParser.room else {
+            throw PortraitDraft.tooLarge
+        }
         guard store.portraitUsers.enter(user) else { throw Refusal.portraitUnderWay }
         defer { store.portraitUsers.leave(user) }
         var parser = try SectionParser(contentType: request.headers[.contentType], name: "portrait", lengths: nil)

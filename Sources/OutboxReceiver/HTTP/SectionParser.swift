@@ -7,7 +7,9 @@ import NIOCore
 /// boundary. If the lengths are known, the parser does not search the payload; the boundary right behind a payload proves
 /// its length. If the length is unknown, there is one part, and the payload ends at the first boundary.
 struct SectionParser {
-    /// The most bytes for the preamble and the part's header fields. Each piece that arrives has all of them searched.
+    /// The number of bytes by which a body may exceed its payloads.
+    static let room = 32 * 1024
+    /// The most bytes for the preamble and the part's header fields. A search for their end begins anew with each piece.
     private static let longestHead = 4 * 1024
     /// How many bytes to search for the end of the head at a time. Most heads are shorter, and a search copies the bytes.
     private static let headStep = 1024

@@ -103,13 +103,17 @@ struct BoxTrack {
         return false
     }
 
+    /// The codec that the configuration tells: some programs name the format as they like.
+    private var configuredCodec: SupplementalMessages.Codec? {
+        guard handler == "vide" else { return nil }
+        return SupplementalMessages.Codec.allCases.first {
+            !HiddenPositions.find(Array($0.configuration.utf8), in: description).isEmpty
+        }
+    }
+
     /// Returns the changes that remove messages from the pictures.
     func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
-        // Some programs name the format as they like; the configuration says what it is.
-        let configured = SupplementalMessages.Codec.allCases.first {
-            handler == "vide" && !HiddenPositions.find(Array($0.configuration.utf8), in: description).isEmpty
-        }
-        guard let codec = SupplementalMessages.Codec(format) ?? configured else { return [] }
+        guard let codec = SupplementalMessages.Codec(format) ?? configuredCodec else { return [] }
         let name = codec.configuration
         var patches: [Patch] = []
         var search: SupplementalMessages?

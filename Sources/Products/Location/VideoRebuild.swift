@@ -28,9 +28,12 @@ struct VideoRebuild {
         }
         let duration = try await facts(of: input.file, input.type).duration
         let format = Self.formats[input.type.mime]
-        let report = try await report()
+        let keepsDate = removal != .metadata(keepsDates: false)
+        let report = format == nil || keepsDate ? try await report() : nil
         let sound = format == nil ? Self.sound(of: report) : []
-        let arguments = arguments(container, format: format ?? "mov", created: created(in: report), sound: sound)
+        let arguments = arguments(
+            container, format: format ?? "mov", created: keepsDate ? Self.created(in: report) : nil,
+            sound: sound)
         do throws(ToolFailure) {
             _ = try await ToolRun.run(
                 program, arguments, input: input.file, files: [output],
@@ -56,13 +59,12 @@ struct VideoRebuild {
     private static let soundOfQuickTime: Set = [
         "aac", "ac3", "adpcm_ima_qt", "alac", "amr_nb", "amr_wb", "eac3", "mp1", "mp2", "mp3", "pcm_alaw", "pcm_f32be",
         "pcm_f32le", "pcm_mulaw", "pcm_s16be", "pcm_s16le", "pcm_s24be", "pcm_s24le", "pcm_s32be", "pcm_s32le",
-        "pcm_s8",
-        "pcm_u8", "qdm2",
+        "pcm_s8", "pcm_u8", "qdm2",
     ]
 
     /// Returns options that decode the sound that a QuickTime file can't carry.
-    private static func sound(of report: ProbeReport) -> [String] {
-        let tracks = (report.streams ?? []).filter { $0.kind == "audio" }
+    private static func sound(of report: ProbeReport?) -> [String] {
+        let tracks = (report?.streams ?? []).filter { $0.kind == "audio" }
         return tracks.enumerated().flatMap { index, track in
             soundOfQuickTime.contains(track.codec ?? "") ? [] : ["-c:a:\(index)", "pcm_s16le"]
         }
@@ -90,10 +92,9 @@ struct VideoRebuild {
             fileSize: input.size + input.size / 10 + (1 << 20) + room, niceness: 19)
     }
 
-    /// When the video was taken, if that stays.
-    private func created(in report: ProbeReport) -> String? {
-        if removal == .metadata(keepsDates: false) { return nil }
-        let date = report.format?.tags?["creation_time"]
+    /// When the video was taken.
+    private static func created(in report: ProbeReport?) -> String? {
+        let date = report?.format?.tags?["creation_time"]
         return date.flatMap { $0.count < 40 && $0.allSatisfy { "0123456789-:.TZ ".contains($0) } ? $0 : nil }
     }
 

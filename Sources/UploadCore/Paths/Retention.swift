@@ -5,15 +5,15 @@
 package struct Retention: Equatable, Sendable {
     /// How long an outcome stays.
     package let length: Duration
-    /// When the clock was last looked at.
+    /// What the clock showed, to the hour, when somebody last looked at it.
     private var lastSeen: WallTime?
     /// When the retention of all earlier outcomes began anew.
     private var restart: WallTime?
 
     /// A longer time between two looks means that somebody set the clock, or that the machine was off.
     private static let longestGap = Duration.seconds(7 * 24 * 3600)
-    /// Clocks that are kept by a time server go back a little.
-    private static let usualCorrection = Duration.seconds(3600)
+    /// Clocks that are kept by a time server go back by less.
+    private static let hour = Duration.seconds(3600)
 
     package init(length: Duration) {
         self.length = length
@@ -33,13 +33,18 @@ package struct Retention: Equatable, Sendable {
     }
 
     /// Looks at the clock.
-    package mutating func observe(_ now: WallTime) {
+    ///
+    /// - Returns: whether ``stored`` changed, which it does at most once an hour.
+    @discardableResult
+    package mutating func observe(_ now: WallTime) -> Bool {
         if let lastSeen {
-            let isLater = now.milliseconds > lastSeen.advanced(by: Self.longestGap).milliseconds
-            let isEarlier = now.advanced(by: Self.usualCorrection).milliseconds < lastSeen.milliseconds
-            if isLater || isEarlier { restart = now }
+            let (difference, isFar) = now.milliseconds.subtractingReportingOverflow(lastSeen.milliseconds)
+            let passed = Duration.milliseconds(isFar ? .max : difference)
+            if (.zero - Self.hour...Self.hour).contains(passed) { return false }
+            if passed < .zero || passed > Self.longestGap { restart = now }
         }
         lastSeen = now
+        return true
     }
 
     /// Whether the retention of an outcome is over.

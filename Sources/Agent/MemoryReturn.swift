@@ -1,52 +1,42 @@
 import LinuxSystem
 import Synchronization
 
-/// Gives memory back to the system, each second while the agent works and once more when nothing happens any more.
+/// Gives free memory back to the system when the agent comes to rest.
 final class MemoryReturn: Sendable {
     private struct State {
-        var isRunning = false
+        var isWaiting = false
         var hasWorked = false
     }
 
     private let state = Mutex(State())
-    private let pause: Duration
-    private let unmapLedger: @Sendable () -> Void
+    private let rest: Duration
+    private let trim: @Sendable () -> Void
 
-    /// - Parameters:
-    ///   - pause: time between two returns, and how long nothing must happen before the last one.
-    ///   - unmapLedger: unmaps the ledger's pages.
-    init(pause: Duration = .seconds(1), unmapLedger: @escaping @Sendable () -> Void) {
-        self.pause = pause
-        self.unmapLedger = unmapLedger
+    /// - Parameter rest: how long nothing must happen.
+    init(rest: Duration = .seconds(1), trim: @escaping @Sendable () -> Void = Memory.trimHeap) {
+        self.rest = rest
+        self.trim = trim
     }
 
-    /// Whether a return is still due.
-    var isRunning: Bool { state.withLock { $0.isRunning } }
-
-    /// Records that the agent has worked. Begins to give memory back, unless that has begun.
+    /// Records that the agent has worked. Waits for its rest, unless that has begun.
     func worked() {
-        let mustBegin = state.withLock { state in
-            defer { (state.isRunning, state.hasWorked) = (true, true) }
-            return !state.isRunning
+        let mustWait = state.withLock { state in
+            defer { state = State(isWaiting: true, hasWorked: true) }
+            return !state.isWaiting
         }
-        if mustBegin { Task { await run() } }
+        if mustWait { Task { await waitForRest() } }
     }
 
-    private func run() async {
+    private func waitForRest() async {
         var works = true
         while works {
-            try? await Timers.sleep(for: pause)
+            state.withLock { $0.hasWorked = false }
+            try? await Timers.sleep(for: rest)
             works = state.withLock { state in
-                defer { state.hasWorked = false }
-                return state.hasWorked
-            }
-            unmapLedger()
-            Memory.trimHeap()
-            if works { continue }
-            works = state.withLock { state in
-                state.isRunning = state.hasWorked
+                state.isWaiting = state.hasWorked
                 return state.hasWorked
             }
         }
+        trim()
     }
 }

@@ -84,7 +84,7 @@ struct RunningAgent: Service {
             configuration, environment: environment, version: version, events: events,
             portrait: .init(files: files, remote: remote, session: session, clock: clock),
             logger: logger)
-        let memory = MemoryReturn { [ledger] in ledger.unmapPages() }
+        let memory = MemoryReturn()
         uploader = try Self.makeUploader(
             configuration, ledger, remote, session, pictures, events, environment: environment, files: files,
             troubles: troubles, version: version,

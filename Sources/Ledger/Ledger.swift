@@ -91,9 +91,6 @@ public final class Ledger: Sendable {
         writer.close()
     }
 
-    /// Unmaps the file's pages, which count as this process's memory. Later reads map them again.
-    public func unmapPages() { environment.unmapPages() }
-
     private static func checkFile(_ path: String, in directory: String) throws(LedgerError) {
         let problem: MetaPages.Problem?
         do throws(Errno) {

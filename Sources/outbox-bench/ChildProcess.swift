@@ -7,13 +7,14 @@ final class ChildProcess {
     struct Cost {
         /// User and system time including child processes, in seconds.
         let cpu: Double
-        /// The highest observed memory use, in bytes.
+        /// The highest anonymous memory, in bytes.
         let peakMemory: Int64
     }
 
     let name: String
     let pid: pid_t
     let log: String
+    let peakMemory: PeakMemory
     private var ended = false
 
     /// Starts a program.
@@ -38,6 +39,7 @@ final class ChildProcess {
         }
         guard code == 0 else { throw Failure("\(program): \(Errno(rawValue: code))") }
         self.pid = pid
+        peakMemory = PeakMemory(of: ProcessReading(pid: pid))
     }
 
     var reading: ProcessReading { ProcessReading(pid: pid) }
@@ -47,15 +49,11 @@ final class ChildProcess {
     /// - Throws: `Failure` if the exit status is not 0, or the program does not end within `patience`.
     func finish(within patience: Duration) throws -> Cost {
         let deadline = ContinuousClock.now + patience
-        var peak: Int64 = 0
-        var rounds = 0
         while ContinuousClock.now < deadline {
             if let (status, cpu) = try reap() {
                 guard status == 0 else { throw Failure("\(name) failed (wait status \(status)): \(lastWords)") }
-                return Cost(cpu: cpu, peakMemory: peak)
+                return Cost(cpu: cpu, peakMemory: peakMemory.bytes)
             }
-            if rounds.isMultiple(of: 10) { peak = max(peak, reading.peakMemory ?? 0) }
-            rounds += 1
             usleep(1000)
         }
         stop()

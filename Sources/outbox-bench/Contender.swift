@@ -4,7 +4,7 @@ struct Sample {
     let wall: Double
     /// User and system time of the client without its server, in seconds.
     let cpu: Double
-    /// The peak memory of the client, in bytes.
+    /// The highest anonymous memory of the client, in bytes.
     let peakMemory: Int64
 
     var peakBytes: Double { Double(peakMemory) }

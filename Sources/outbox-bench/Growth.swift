@@ -147,7 +147,7 @@ final class FilledAgent {
             if let quiet = spell.add(cpu: agent.reading.cpuSeconds ?? 0, at: start.secondsAgo) {
                 if try hasAll() {
                     return Load(
-                        wall: quiet.time, cpu: quiet.cpu - cpuBefore, peakMemory: agent.reading.peakMemory ?? 0,
+                        wall: quiet.time, cpu: quiet.cpu - cpuBefore, peakMemory: agent.peakMemory.bytes,
                         slowestAnswer: slowest)
                 }
                 spell = QuietSpell()

@@ -17,9 +17,9 @@ struct OutboxContender: Contender {
         try files.move(from: files.directory, to: installation.outbox)
         try watch.waitUntilDone(files.names, agent: installation.agent, patience: patience(for: files))
         let wall = start.secondsAgo
-        guard let cpu = agent.cpuSeconds, let peak = agent.peakMemory else { throw Failure("the agent has ended") }
+        guard let cpu = agent.cpuSeconds else { throw Failure("the agent has ended") }
         installation.stop()
         try files.move(from: installation.outbox, to: files.directory)
-        return Sample(wall: wall, cpu: cpu - cpuBefore, peakMemory: peak)
+        return Sample(wall: wall, cpu: cpu - cpuBefore, peakMemory: installation.agent.peakMemory.bytes)
     }
 }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The kernel's figures for a running process (man 5 proc). All figures are nil after the end of the process.
+/// The kernel's figures for a running process (man 5 proc). All figures are nil once the process has ended.
 struct ProcessReading {
     let pid: pid_t
 
@@ -12,11 +12,8 @@ struct ProcessReading {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// The peak memory, in bytes.
-    var peakMemory: Int64? { field("VmHWM", of: "status").map { $0 << 10 } }
-
-    /// The current memory, in bytes.
-    var memory: Int64? { field("VmRSS", of: "status").map { $0 << 10 } }
+    /// The anonymous memory, in bytes: what the kernel can't take back at any time, as it can pages of files.
+    var memory: Int64? { field("RssAnon", of: "status").map { $0 << 10 } }
 
     /// The number of voluntary context switches by thread, which equals the number of wake-ups.
     var voluntarySwitches: [String: Int64] {

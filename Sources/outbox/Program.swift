@@ -60,7 +60,6 @@ enum Program {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == RunCommand.configuration.commandName {
             Memory.useOneHeap()
-            Memory.mapCodeByPage()
             if let failure = StartLimits.prepare().failure { exit(report(failure, arguments)) }
             TaskPool.takeTasks()
         }

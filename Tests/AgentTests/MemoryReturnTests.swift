@@ -6,15 +6,13 @@ import Testing
 
 @Suite("Memory return")
 struct MemoryReturnTests {
-    @Test("returns memory while the agent works and once more afterwards, then waits for more work")
-    func rounds() async throws {
-        let rounds = Atomic(0)
-        let memory = MemoryReturn(pause: .milliseconds(5)) { rounds.add(1, ordering: .relaxed) }
-        for expected in [2, 4] {
+    @Test("returns memory once after each time of work")
+    func atRest() async throws {
+        let returns = Atomic(0)
+        let memory = MemoryReturn(rest: .milliseconds(5)) { returns.add(1, ordering: .relaxed) }
+        for expected in [1, 2] {
             memory.worked()
-            try await Poll.until("round \(expected)") {
-                rounds.load(ordering: .relaxed) == expected && !memory.isRunning
-            }
+            try await Poll.until("return \(expected)") { returns.load(ordering: .relaxed) == expected }
         }
     }
 }

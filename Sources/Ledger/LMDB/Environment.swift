@@ -23,7 +23,6 @@ final class Environment: @unchecked Sendable {
     let tables: [Table]
     private let writer = Atomic<UInt>(0)
     private let spareReads = SpareReads()
-    private let mapped: MappedPages
 
     /// Bytes of hole after the last page in use: see `keepFileAhead`.
     private static let fileSlack = 4 << 20
@@ -32,14 +31,9 @@ final class Environment: @unchecked Sendable {
     /// Opens or creates the file, which must not be open in this process already ("Do not have open an LMDB database
     /// twice in the same process at the same time", lmdb.h: closing one environment would drop the other's locks).
     ///
-    /// - Parameters:
-    ///   - mapSize: address space to reserve, in bytes; halved until the process's limits allow it, down to 64 MiB.
-    ///   - mapped: the pages that the environment maps.
-    init(
-        path: String, tables names: [String], mapSize: Int, mapped: MappedPages = MappedPages()
-    ) throws(LMDBError) {
+    /// - Parameter mapSize: address space to reserve, in bytes; halved until the process's limits allow it, down to 64 MiB.
+    init(path: String, tables names: [String], mapSize: Int) throws(LMDBError) {
         self.path = path
-        self.mapped = mapped
         foreignWrites = ForeignWrites(path: path)
         self.mapSize = max(mapSize, Self.smallestMap)
         tables = names.enumerated().map { Table(index: $0.offset, name: $0.element) }
@@ -141,10 +135,8 @@ final class Environment: @unchecked Sendable {
         do throws(LMDBError) {
             let handle = try opened()
             spareReads.free()
-            mapped.addresses = nil
             try LMDBError.check(mdb_env_set_mapsize(handle, doubled), "mdb_env_set_mapsize", path)
             mapSize = doubled
-            try findMap()
         } catch {
             // A failed mmap leaves LMDB without any map: only reopening restores the old map.
             closeHandle()
@@ -188,13 +180,6 @@ final class Environment: @unchecked Sendable {
         var result = MDB_envinfo()
         mdb_env_info(try opened(), &result)
         return result
-    }
-
-    /// Unmaps all pages of the file that were read. The next read maps them again.
-    func unmapPages() {
-        pthread_rwlock_rdlock(gate)
-        defer { pthread_rwlock_unlock(gate) }
-        mapped.unmap()
     }
 
     /// Whether the file is closed because reopening failed.
@@ -258,7 +243,6 @@ final class Environment: @unchecked Sendable {
             // A killed reader keeps its slot, which blocks reuse of every page freed since.
             try LMDBError.check(mdb_reader_check(created, nil), "mdb_reader_check", path)
             try openTables()
-            try findMap()
             try keepFileAhead()
             foreignWrites.accept()
         } catch {
@@ -269,24 +253,7 @@ final class Environment: @unchecked Sendable {
     }
 
     private func reading(_ transaction: OpaquePointer) -> ReadTransaction {
-        ReadTransaction(handle: transaction, tables: handles, mapped: mapped)
-    }
-
-    /// Finds out where LMDB mapped the file, which LMDB tells only of fixed maps: around the names of the tables.
-    ///
-    /// LMDB moves the map only in `mdb_env_open`, `mdb_env_set_mapsize` and `mdb_env_close`.
-    private func findMap() throws(LMDBError) {
-        let transaction = try begin(flags: UInt32(MDB_RDONLY))
-        defer { mdb_txn_abort(transaction) }
-        // "FREE_DBI 0, MAIN_DBI 1" (mdb.c)
-        let names = ReadTransaction(handle: transaction, tables: [1], mapped: mapped)
-        var address: UnsafeRawPointer?
-        try names.scan(Table(index: 0, name: "names of tables"), from: []) { name, _ in
-            address = name.baseAddress
-            return false
-        }
-        mapped.addresses = address.flatMap(FileMaps.readOnly)
-        if let addresses = mapped.addresses { Memory.mapByPage(addresses) }
+        ReadTransaction(handle: transaction, tables: handles)
     }
 
     private func openTables() throws(LMDBError) {
@@ -320,7 +287,6 @@ final class Environment: @unchecked Sendable {
         mdb_env_stat(handle, &pages)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return }
-        mapped.fileHas(size: Int(status.st_size))
         let used = (information.me_last_pgno + 1) * Int(pages.ms_psize)
         // The commit holds even if the hole is impossible, for instance at a file size limit.
         if Int(status.st_size) < used + Self.fileSlack / 2 { _ = ftruncate(descriptor, off_t(used + Self.fileSlack)) }
@@ -328,7 +294,6 @@ final class Environment: @unchecked Sendable {
 
     private func closeHandle() {
         spareReads.free()
-        mapped.addresses = nil
         if let handle { mdb_env_close(handle) }
         handle = nil
         handles = []

@@ -132,6 +132,13 @@ package struct LocationFiles: Sendable {
         return media.directory.text("essence")
     }
 
+    /// Digests of the decoded pictures of a video, without times, which differ between containers.
+    package func frames(of name: String) async throws -> [String] {
+        try await media.make("-xerror -i \(path(name)) -map 0:V -f framehash -hash md5 frames")
+        let lines = media.directory.text("frames").split(separator: "\n").filter { !$0.hasPrefix("#") }
+        return lines.map { $0.split(separator: ",").last.map(String.init) ?? "" }
+    }
+
     /// The coded picture that every HEIC file of these tests has.
     private func codedPicture(of name: String) throws -> String {
         let fixture = try Data(contentsOf: URL(filePath: Repository.path("Tests/MediaWorkerTests/Fixtures/heic.heic")))

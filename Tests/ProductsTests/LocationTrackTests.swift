@@ -54,6 +54,33 @@ import Testing
         if !isAllowed { #expect(reason?.contains("attached file") == true) }
     }
 
+    @Test(arguments: ["frames.mov", "frames.mp4", "frames.mkv", "frames.avi"])
+    func commentsInFramesOfJPEGAreRemoved(_ name: String) async throws {
+        let files = try LocationFiles()
+        try await files.media.make("-f lavfi -i testsrc=size=96x64:rate=10 -t 1 -pix_fmt yuvj420p -c:v mjpeg \(name)")
+        // ffmpeg names itself in each frame.
+        let comment = Data([0xFF, 0xFE, 0, 16]) + Data("Lavc".utf8)
+        try #require(try files.bytes(name).range(of: comment) != nil)
+        let product = try #require(try await StepRun(try RemoverStage().remover, on: files.path(name)).product)
+        #expect(product.range(of: comment) == nil)
+        let copy = "product-\(name)"
+        _ = try files.media.write(product, copy)
+        #expect(try await files.frames(of: name) == files.frames(of: copy))
+    }
+
+    @Test func commentInACoverIsRemovedAndTheCoverStays() async throws {
+        let files = try LocationFiles()
+        try await files.base("plain.mp4")
+        try await files.base("picture.jpg")
+        try await files.tag("picture.jpg", ["-Comment=near the church"])
+        try await files.media.make(
+            "-i \(files.path("plain.mp4")) -i \(files.path("picture.jpg")) -map 0 -map 1 -c copy "
+                + "-disposition:v:1 attached_pic cover.mp4")
+        let product = try #require(try await StepRun(try RemoverStage().remover, on: files.path("cover.mp4")).product)
+        #expect(product.range(of: Data("near the church".utf8)) == nil)
+        #expect(product.range(of: Data("covr".utf8)) != nil && product.range(of: Data([0xFF, 0xD8, 0xFF])) != nil)
+    }
+
     @Test func pictureUnderAnotherNameIsNeverRemoved() async throws {
         let files = try LocationFiles()
         try await files.base("plain.mp4")

@@ -248,16 +248,21 @@ struct BoxPositions {
             if !names.contains(where: { !HiddenPositions.find(Array($0.utf8), in: bytes).isEmpty }) { try remove(item) }
         } else if try !isText(item, of: Self.listItems) {
             try remove(item)
-        } else if item.type == "covr", try hasCompressedTexts(item) {
-            try remove(item)
+        } else if item.type == "covr" {
+            try searchCover(item)
         }
     }
 
-    /// Whether a cover is neither a JPEG nor a PNG without texts, which ``HiddenPositions`` can't search.
-    private func hasCompressedTexts(_ item: Box) throws(ProductFailure) -> Bool {
-        guard item.content.count > 24 else { return false }
-        return try !AttachedPicture.isSearchable(
-            FilePart(file: part.file, range: (item.content.lowerBound + 16)..<item.content.upperBound))
+    /// Searches a cover, which may have several pictures, each behind its type and language.
+    private mutating func searchCover(_ item: Box) throws(ProductFailure) {
+        for box in try children(of: item.content) where box.type == "data" && box.content.count > 8 {
+            let picture = FilePart(
+                file: part.file, range: (box.content.lowerBound + 8)..<box.content.upperBound)
+            guard let removal = try AttachedPicture.patches(for: picture, cancellation) else {
+                return try remove(item)
+            }
+            patches += removal
+        }
     }
 
     /// Names of keys that programs write without a domain.

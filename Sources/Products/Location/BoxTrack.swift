@@ -35,6 +35,9 @@ struct BoxTrack {
         "fl32", "fl64", "ulaw", "alaw", "enca",
     ]
 
+    /// Formats with a JPEG picture in each sample.
+    private static let motionJPEG: Set = ["jpeg", "mjpa", "MJPG", "dmb1", "mp4v"]
+
     /// Reads what describes the track's samples.
     ///
     /// - Parameters:
@@ -113,6 +116,7 @@ struct BoxTrack {
 
     /// Returns the changes that remove messages from the pictures.
     func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+        if Self.motionJPEG.contains(format) { return try segments(cancellation) }
         guard let codec = SupplementalMessages.Codec(format) ?? configuredCodec else { return [] }
         let name = codec.configuration
         var patches: [Patch] = []
@@ -127,6 +131,23 @@ struct BoxTrack {
         }
         guard let search else { throw .refused("the video has no configuration of its pictures") }
         for range in try samples(cancellation) { patches += try search.patches(for: range, in: part, cancellation) }
+        return patches
+    }
+
+    /// Returns the changes that remove segments from frames of JPEG.
+    private func segments(_ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+        var patches: [Patch] = []
+        for range in try samples(cancellation) {
+            let frames = FilePart(file: part.file, range: range)
+            guard try JPEGSegments.isFound(in: frames) else {
+                // ffmpeg writes JPEG under the name of MPEG-4.
+                if format == "mp4v" { continue }
+                throw .refused("the pictures of the video can't be searched for positions")
+            }
+            var segments = JPEGSegments(in: frames, keeping: .none, cancellation)
+            try segments.searchAll()
+            patches += segments.patches
+        }
         return patches
     }
 

@@ -13,6 +13,7 @@ struct ItemParts {
     /// Where items with the construction method 1 have their data.
     private var data: Range<UInt64>?
     private var types: [UInt64: String] = [:]
+    private var places: [UInt64: [Range<UInt64>]] = [:]
 
     private static let boxes: Set = ["hdlr", "pitm", "iloc", "iinf", "iref", "iprp", "idat", "dinf", "grpl"]
     private static let pictures: Set = [
@@ -45,6 +46,7 @@ struct ItemParts {
             }
         }
         for box in children where box.type == "iloc" { try readPlaces(box) }
+        for (id, type) in types where type == "jpeg" { try searchJPEG(places[id] ?? []) }
         if let data {
             for gap in KeptRanges(kept).gaps(in: data) { patches += try part.clearing(gap, cancellation) }
         }
@@ -73,6 +75,14 @@ struct ItemParts {
                 patches += try property.removal(in: part, cancellation)
             }
         }
+    }
+
+    /// Searches an item that is a JPEG picture of its own.
+    private mutating func searchJPEG(_ extents: [Range<UInt64>]) throws(ProductFailure) {
+        guard extents.count == 1 else { throw .refused("the picture has a further one in pieces") }
+        var segments = JPEGSegments(in: FilePart(file: part.file, range: extents[0]), keeping: .none, cancellation)
+        try segments.searchAll()
+        patches += segments.patches
     }
 
     /// Reads the types of the items that stay (ISO 14496-12, 8.11.6).
@@ -127,6 +137,7 @@ struct ItemParts {
                 extents.append(try range(start, length, method))
             }
             guard let type = types[id], !isOutside else { continue }
+            places[id] = extents
             let isPicture = Self.pictures.contains(type)
             // exiftool leaves items of no bytes; those of a picture would be all of the file.
             if isPicture, extents.contains(where: { $0.isEmpty }), method < 2 { throw Self.damaged }

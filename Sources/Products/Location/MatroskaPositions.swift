@@ -14,6 +14,8 @@ struct MatroskaPositions {
     private var tracks: Set<UInt64> = []
     private var subtitleTracks: Set<UInt64> = []
     private var searches: [UInt64: SupplementalMessages] = [:]
+    /// Tracks with a JPEG picture in each block.
+    private var motionJPEG: Set<UInt64> = []
     private var hasTransparency = false
 
     private static let mostElements = 50_000_000
@@ -160,7 +162,9 @@ struct MatroskaPositions {
         case ID.trackEntry: try searchTrack(element)
         case ID.fileData:
             let file = FilePart(file: part.file, range: element.content)
-            if try !AttachedPicture.isSearchable(file) {
+            if let removal = try AttachedPicture.patches(for: file, cancellation) {
+                patches += removal
+            } else {
                 obstacle = "it has an attached file that may contain positions"
             }
         default: break
@@ -260,6 +264,11 @@ struct MatroskaPositions {
         _ codec: String, _ element: Element?, of track: UInt64, isEncoded: Bool
     ) throws(ProductFailure) {
         let configuration = try content(of: element)
+        if codec == "V_MJPEG" {
+            if isEncoded { obstacle = Self.encoded }
+            motionJPEG.insert(track)
+            return
+        }
         guard let kind = SupplementalMessages.Codec(codec) else {
             // H.264 in the way of AVI has no sizes before its units.
             let name = String(decoding: configuration, as: UTF8.self).lowercased()
@@ -273,7 +282,7 @@ struct MatroskaPositions {
         guard !isEncoded, let element,
             let search = SupplementalMessages(kind, configuration: configuration[...], isBare: isBare)
         else {
-            return obstacle = "its pictures are compressed a second time, so they can't be searched for positions"
+            return obstacle = Self.encoded
         }
         searches[track] = search
         if kind == .hevc {
@@ -281,6 +290,8 @@ struct MatroskaPositions {
                 forConfiguration: configuration[...], at: element.content.lowerBound, isBare: isBare)
         }
     }
+
+    private static let encoded = "its pictures are compressed a second time, so they can't be searched for positions"
 
     /// Whether subtitles are pictures, which DVDs and Blu-rays often have compressed.
     private static func hasPictures(_ codec: String) -> Bool {
@@ -292,6 +303,12 @@ struct MatroskaPositions {
         return ByteReader(bytes: bytes).number(at: 0, count: bytes.count) ?? 0
     }
 
+    private mutating func searchFrame(_ frame: Range<UInt64>) throws(ProductFailure) {
+        var segments = JPEGSegments(in: FilePart(file: part.file, range: frame), keeping: .none, cancellation)
+        try segments.searchAll()
+        patches += segments.patches
+    }
+
     /// Searches a block. Its track's number comes first, then a time and flags.
     private mutating func searchBlock(_ block: Element) throws(ProductFailure) {
         let start = try part.bytes(at: block.content.lowerBound, count: min(12, block.content.count)) ?? []
@@ -300,34 +317,18 @@ struct MatroskaPositions {
         }
         // Tracks come first (RFC 9559, 25.3.3).
         guard tracks.contains(track.value) else { throw .refused("the video has a block before its track") }
-        if let search = searches[track.value] {
+        if searches[track.value] != nil || motionJPEG.contains(track.value) {
             guard let flags = start.dropFirst(track.length + 2).first, flags & 0x06 == 0 else {
                 throw .refused("the pictures of the video can't be searched for messages with positions")
             }
             let samples = (block.content.lowerBound + UInt64(track.length) + 3)..<block.content.upperBound
-            patches += try search.patches(for: samples, in: part, cancellation)
+            if let search = searches[track.value] {
+                patches += try search.patches(for: samples, in: part, cancellation)
+            } else {
+                try searchFrame(samples)
+            }
         } else if subtitleTracks.contains(track.value), PositionText.isTelemetry(try content(of: block)) {
             obstacle = "its subtitles contain positions"
         }
-    }
-}
-
-/// A file within a video, such as a cover.
-enum AttachedPicture {
-    private static let longestPicture = 64 << 20
-    /// JPEG, GIF, and fonts: TrueType, OpenType, collections, WOFF.
-    private static let searchable: [[UInt8]] = [
-        [0xFF, 0xD8, 0xFF], Array("GIF8".utf8), [0, 1, 0, 0, 0], Array("OTTO".utf8), Array("ttcf".utf8),
-        Array("true".utf8), Array("wOFF".utf8), Array("wOF2".utf8),
-    ]
-    private static let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-
-    /// Whether ``HiddenPositions`` finds all positions in the file: EXIF and XMP must not be compressed.
-    static func isSearchable(_ file: FilePart) throws(ProductFailure) -> Bool {
-        let start = try file.bytes(at: file.range.lowerBound, count: min(8, file.range.count)) ?? []
-        if searchable.contains(where: { start.starts(with: $0) }) { return true }
-        guard start == png, file.range.count <= longestPicture else { return false }
-        let bytes = try file.bytes(at: file.range.lowerBound, count: file.range.count) ?? []
-        return ["eXIf", "zTXt", "iTXt", "tEXt"].allSatisfy { HiddenPositions.find(Array($0.utf8), in: bytes).isEmpty }
     }
 }

@@ -57,76 +57,12 @@ struct PictureParts {
 
     // MARK: JPEG
 
-    private static let segments: [Int: [String]] = [
-        0xE0: ["JFIF\0"],
-        0xE1: ["Exif\0\0", "http://ns.adobe.com/xap/1.0/\0", "http://ns.adobe.com/xmp/extension/\0"],
-        0xE2: ["ICC_PROFILE\0", "MPF\0", "urn:iso:std:iso:ts:21496:-1\0"],
-        0xED: ["Photoshop 3.0\0"],
-        0xEE: ["Adobe"],
-        // A comment.
-        0xFE: [""],
-    ]
-
-    private static let bareSegments: [Int: [String]] = [
-        0xE0: ["JFIF\0"], 0xE1: ["Exif\0\0"], 0xE2: ["ICC_PROFILE\0"], 0xEE: ["Adobe"],
-    ]
-
-    /// Searches the segments of a JPEG picture (ITU-T T.81, annex B).
-    ///
-    /// - Returns: Where the picture ends.
+    /// Returns where the picture ends.
     private mutating func searchJPEG(from start: UInt64) throws(ProductFailure) -> UInt64 {
-        var offset = start + 2
-        while true {
-            try cancellation.check()
-            guard try number(at: offset, count: 1) == 0xFF else {
-                throw .refused("a segment of the picture is damaged")
-            }
-            let marker = try number(at: offset + 1, count: 1)
-            switch marker {
-            case 0xFF: offset += 1
-            case 0xD9: return offset + 2
-            case 0xD0...0xD7, 0x01: offset += 2
-            case 0xC0...0xCF, 0xDA...0xDF, 0xE0...0xEF, 0xFE:
-                let size = try number(at: offset + 2, count: 2)
-                let content = (offset + 4)..<(offset + 2 + UInt64(max(2, size)))
-                guard content.upperBound <= part.range.upperBound else { throw Self.early }
-                if marker >= 0xE0 { try searchSegment(marker, content) }
-                offset = content.upperBound
-                // A picture that ends within its data has nothing behind it.
-                if marker == 0xDA, try !skipScan(&offset) { return part.range.upperBound }
-            default: throw .refused("the picture has a segment of an unknown kind")
-            }
-        }
-    }
-
-    private mutating func searchSegment(_ marker: Int, _ content: Range<UInt64>) throws(ProductFailure) {
-        let start = try text(at: content.lowerBound, count: min(40, content.count))
-        let known = isBare ? Self.bareSegments : Self.segments
-        guard known[marker]?.contains(where: { start.hasPrefix($0) }) == true else { return try clear(content) }
-        // These have a fixed size.
-        let fixed: [Int: Int] = [0xE0: 14, 0xEE: 12]
-        guard let size = fixed[marker], content.count > size else { return }
-        try clear((content.lowerBound + UInt64(size))..<content.upperBound)
-    }
-
-    /// Skips coded data up to the next marker.
-    ///
-    /// - Returns: Whether there is one.
-    private func skipScan(_ offset: inout UInt64) throws(ProductFailure) -> Bool {
-        while offset < part.range.upperBound {
-            try cancellation.check()
-            let count = Int(min(1 << 16, part.range.upperBound - offset))
-            guard let piece = try part.bytes(at: offset, count: count) else { return false }
-            let marker = HiddenPositions.find([0xFF], in: piece).first { place in
-                place + 1 < count && piece[place + 1] != 0 && !(0xD0...0xD7).contains(piece[place + 1])
-            }
-            if let marker {
-                offset += UInt64(marker)
-                return true
-            }
-            offset += UInt64(max(1, count - 1))
-        }
-        return false
+        var segments = JPEGSegments(in: part, keeping: isBare ? .bare : .readable, spared: videos, cancellation)
+        let end = try segments.search(from: start)
+        patches += segments.patches
+        return end
     }
 
     /// Searches what is behind a JPEG picture: further pictures, videos, and the blocks of Samsung's phones. All else goes.
@@ -146,13 +82,11 @@ struct PictureParts {
                     offset = video.upperBound
                     continue
                 }
-                let before = patches
                 do throws(ProductFailure) {
                     offset = try searchJPEG(from: picture)
                     kept.append(picture..<offset)
                 } catch {
                     guard case .refused = error else { throw error }
-                    patches = before
                     offset = picture + 3
                 }
                 if kept.count > 1000 { throw .refused("the picture contains too many pictures") }

@@ -26,16 +26,23 @@ let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-h
 let nioHTTPTypes: Target.Dependency = .product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPTypesHTTP1: Target.Dependency = .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+// Each target is in the folder that its place in the architecture gives it; `make lint` checks the walls between them.
+func room(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: strict)
 }
 
-func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func program(_ name: String, in folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func library(_ name: String, _ pkgConfig: String? = nil, from package: String? = nil) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/System/C/\(name)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
+}
+
+func tests(_ name: String, in folder: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, path: "Tests/\(folder)/\(name)", swiftSettings: strict)
 }
 
 let package = Package(
@@ -65,142 +72,127 @@ let package = Package(
     ],
     targets: [
         // C libraries, as the distribution ships them.
-        .systemLibrary(name: "CLinux"),
-        .systemLibrary(name: "CDisk"),
-        .systemLibrary(name: "CSandbox"),
-        .systemLibrary(name: "CTunnel"),
-        .systemLibrary(
-            name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
-        .systemLibrary(
-            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .systemLibrary(
-            name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
-        .systemLibrary(
-            name: "CXXHash", pkgConfig: "libxxhash", providers: [.apt(["libxxhash-dev"])]),
+        library("CLinux"),
+        library("CDisk"),
+        library("CSandbox"),
+        library("CTunnel"),
+        library("CLMDB", "lmdb", from: "liblmdb-dev"),
+        library("CCurl", "libcurl", from: "libcurl4-openssl-dev"),
+        library("CCrypto", "libcrypto", from: "libssl-dev"),
+        library("CXXHash", "libxxhash", from: "libxxhash-dev"),
         // May be missing: outbox-media is built without it then, and says so.
-        .systemLibrary(
-            name: "CVips", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        library("CVips", "vips", from: "libvips-dev"),
 
         // The files of the dashboard's page, as bytes in the program.
-        .target(name: "DashboardPage", path: "Sources/Dashboard", exclude: ["Page"]),
+        .target(name: "DashboardPage", path: "Sources/Agent/Dashboard", exclude: ["Page"]),
 
         // The rooms of the agent, in the order a file passes through them.
-        room("Versions"),
-        room("LinuxSystem", ["CLinux", systemPackage]),
-        room("URLs", ["LinuxSystem"]),
-        room("UploadCore"),
-        room("Digests", ["CCrypto", "CXXHash", "LinuxSystem", "UploadCore"]),
-        room("FileWatch", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
-        room("Ledger", ["CLMDB", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
-        room("NetworkWatch", ["CLinux", "LinuxSystem", systemPackage]),
-        room("Transport", ["CCurl", "LinuxSystem", "URLs", httpTypes]),
+        room("Versions", in: "System"),
+        room("LinuxSystem", in: "System", ["CLinux", systemPackage]),
+        room("URLs", in: "Network", ["LinuxSystem"]),
+        room("UploadCore", in: "Core"),
+        room("Digests", in: "System", ["CCrypto", "CXXHash", "LinuxSystem", "UploadCore"]),
+        room("FileWatch", in: "Disk", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
         room(
-            "Remotes",
-            [
-                "AgentConfiguration", "Digests", "LinuxSystem", "Transport", "URLs", "UploadCore", httpTypes,
-                systemPackage,
-            ]),
-        room("Processes", ["CLinux", "LinuxSystem", systemPackage]),
-        room("PictureJobs"),
+            "Ledger", in: "Disk", ["CLMDB", "CLinux", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
+        room("NetworkWatch", in: "Network", ["CLinux", "LinuxSystem", systemPackage]),
+        room("Transport", in: "Network", ["CCurl", "LinuxSystem", "URLs", httpTypes]),
         room(
-            "MediaTools", ["CLinux", "LinuxSystem", "PictureJobs", "Processes", "UploadCore", logging, systemPackage]),
+            "Remotes", in: "Network",
+            ["Digests", "LinuxSystem", "Transport", "URLs", "UploadCore", httpTypes, systemPackage]),
+        room("Processes", in: "System", ["CLinux", "LinuxSystem", systemPackage]),
+        room("PictureJobs", in: "Pictures"),
         room(
-            "Products",
-            [
-                "CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "UploadCore", logging, systemPackage,
-            ]),
+            "MediaTools", in: "Pictures",
+            ["CLinux", "LinuxSystem", "PictureJobs", "Processes", "UploadCore", logging, systemPackage]),
         room(
-            "Avatars",
+            "Products", in: "Pictures",
+            ["CLinux", "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "UploadCore", logging, systemPackage]),
+        room(
+            "Avatars", in: "Pictures",
             [
                 "CLinux", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Transport", "URLs", "UploadCore",
                 httpTypes, logging, systemPackage,
             ]),
         // What the agent is made of, from the simplest to the whole.
-        room("AgentSupport", ["LinuxSystem", "UploadCore"]),
+        room("Clocks", in: "System", ["LinuxSystem", "UploadCore"]),
+        room("Text", in: "System", ["LinuxSystem", "UploadCore"]),
         room(
-            "AgentConfiguration",
+            "AgentConfiguration", in: "Agent",
             [
-                "AgentSupport", "CLinux", "LinuxSystem", "PictureJobs", "URLs", "UploadCore", systemPackage,
+                "CLinux", "LinuxSystem", "PictureJobs", "Text", "URLs", "UploadCore", systemPackage,
                 .product(name: "TOMLKit", package: "TOMLKit"),
             ]),
         room(
-            "Session",
+            "Session", in: "Agent",
             [
                 "AgentConfiguration", "CLinux", "Ledger", "LinuxSystem", "Remotes", "Transport", "UploadCore",
                 systemPackage,
             ]),
         room(
-            "Intake",
+            "Intake", in: "Disk",
+            ["CLinux", "Digests", "FileWatch", "LinuxSystem", "MediaTools", "Text", "UploadCore", systemPackage]),
+        room("Reports", in: "Disk", ["Ledger", "Text", "UploadCore"]),
+        room(
+            "Sidecars", in: "Disk",
+            ["Clocks", "Intake", "LinuxSystem", "Reports", "UploadCore", logging, systemPackage]),
+        room(
+            "SystemdService", in: "Agent",
+            ["AgentConfiguration", "Clocks", "LinuxSystem", "Processes", "Text", "UploadCore", logging, systemPackage]),
+        room("RequestTurns", in: "Agent", [httpTypes, nioCore, nioHTTPTypes]),
+        room(
+            "ControlAPI", in: "Agent",
             [
-                "AgentConfiguration", "CLinux", "Digests", "FileWatch", "LinuxSystem", "MediaTools", "UploadCore",
-                systemPackage,
+                "CLinux", "Clocks", "DashboardPage", "Digests", "LinuxSystem", "Reports", "RequestTurns", "Session",
+                "Text", "URLs", "UploadCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes,
+                nioPosix, serviceLifecycle, systemPackage,
             ]),
-        room("Reports", ["AgentSupport", "Ledger", "UploadCore"]),
+        room("Console", in: "Agent", ["AgentConfiguration", "CLinux", "LinuxSystem", "Reports", "Text", "UploadCore"]),
         room(
-            "Sidecars",
+            "Doctor", in: "Agent",
             [
-                "AgentConfiguration", "AgentSupport", "Intake", "LinuxSystem", "Reports", "UploadCore", logging,
-                systemPackage,
-            ]),
-        room("LedgerCare", ["AgentSupport", "CLinux", "Ledger", "LinuxSystem", logging, systemPackage]),
-        room(
-            "SystemdService",
-            ["AgentConfiguration", "AgentSupport", "LinuxSystem", "Processes", "UploadCore", logging, systemPackage]),
-        room("RequestTurns", [httpTypes, nioCore, nioHTTPTypes]),
-        room(
-            "ControlAPI",
-            [
-                "AgentSupport", "CLinux", "DashboardPage", "Digests", "LinuxSystem", "Reports", "RequestTurns",
-                "Session",
-                "URLs", "UploadCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix,
-                serviceLifecycle, systemPackage,
-            ]),
-        room(
-            "Console", ["AgentConfiguration", "AgentSupport", "CLinux", "LinuxSystem", "Reports", "UploadCore"]),
-        room(
-            "Doctor",
-            [
-                "AgentConfiguration", "AgentSupport", "CLinux", "Console", "ControlAPI", "FileWatch", "LedgerCare",
-                "LinuxSystem", "MediaTools", "PictureJobs", "Processes", "Products", "Remotes", "Reports", "Session",
-                "Transport", "UploadCore", "URLs", httpTypes, logging, systemPackage,
+                "AgentConfiguration", "CLinux", "Console", "ControlAPI", "FileWatch", "Ledger", "LinuxSystem",
+                "MediaTools", "PictureJobs", "Processes", "Products", "Remotes", "Reports", "Session", "Text",
+                "Transport", "URLs", "UploadCore", httpTypes, logging, systemPackage,
             ]),
         room(
-            "Portrait",
+            "Portrait", in: "Pictures",
             [
-                "AgentSupport", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "UploadCore", logging,
-                systemPackage,
+                "Clocks", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "Text", "UploadCore",
+                logging, systemPackage,
             ]),
         room(
-            "Agent",
+            "Agent", in: "Agent",
             [
-                "AgentConfiguration", "AgentSupport", "Avatars", "CLinux", "ControlAPI", "Digests",
-                "Doctor", "FileWatch", "Intake", "Ledger", "LedgerCare", "LinuxSystem", "MediaTools", "NetworkWatch",
-                "PictureJobs", "Portrait", "Products", "Remotes", "Reports", "Session", "Sidecars", "SystemdService",
-                "Transport", "UploadCore", "Versions", logging, serviceLifecycle, systemPackage, unixSignals,
+                "AgentConfiguration", "Avatars", "CLinux", "Clocks", "ControlAPI", "Digests", "Doctor", "FileWatch",
+                "Intake", "Ledger", "LinuxSystem", "MediaTools", "NetworkWatch", "PictureJobs", "Portrait", "Products",
+                "Remotes", "Reports", "Session", "Sidecars", "SystemdService", "Text", "Transport", "UploadCore",
+                "Versions", logging, serviceLifecycle, systemPackage, unixSignals,
             ]),
         program(
-            "outbox",
+            "outbox", in: "Programs",
             [
-                "Agent", "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "LinuxSystem",
-                "Processes", "Reports", "Session", "SystemdService", "UploadCore", "Versions", argumentParser, logging,
-                systemPackage,
+                "Agent", "AgentConfiguration", "Console", "ControlAPI", "Doctor", "LinuxSystem", "Processes", "Reports",
+                "Session", "SystemdService", "Text", "UploadCore", "Versions", argumentParser, logging, systemPackage,
             ]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
-        program("outbox-media", ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", "Versions", systemPackage]),
+        program(
+            "outbox-media", in: "Programs",
+            ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", "Versions", systemPackage]),
 
         // The other end. It shares no code with the agent but the version, MD5 (CCrypto) and the turns of requests, so that
         // one bug cannot hide another.
         room(
-            "OutboxReceiver",
+            "OutboxReceiver", in: "Programs",
             [
                 "CCrypto", "CDisk", "RequestTurns", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
                 nioHTTPTypes, nioPosix, serviceLifecycle, systemPackage,
             ]),
-        program("outbox-receiver", ["OutboxReceiver", "Versions", argumentParser, logging]),
+        program("outbox-receiver", in: "Programs", ["OutboxReceiver", "Versions", argumentParser, logging]),
 
         program(
-            "outbox-bench",
+            "outbox-bench", in: "Proof",
             [
                 "Avatars", "CDisk", "CTunnel", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Products",
                 "UploadCore", "Versions", argumentParser, httpTypes, logging, systemPackage,
@@ -211,37 +203,39 @@ let package = Package(
             dependencies: ["Avatars", "MediaTools", "PictureJobs", "Transport", logging], path: "examples/avatars",
             exclude: ["README.md"], swiftSettings: strict),
 
-        room("TestSupport", [logging]),
+        room("TestSupport", in: "Proof", [logging]),
         // Makes pictures and videos with positions.
-        room("MediaTestSupport", ["TestSupport"]),
-        room("AgentTestSupport", ["AgentSupport", "LinuxSystem", "Reports", "UploadCore"]),
+        room("MediaTestSupport", in: "Proof", ["TestSupport"]),
+        room("AgentTestSupport", in: "Proof", ["Clocks", "LinuxSystem", "Reports", "UploadCore"]),
         // What starts the built programs and plays the server for them.
-        room("EndToEndSupport", ["CCrypto", "TestSupport"]),
+        room("EndToEndSupport", in: "Proof", ["CCrypto", "TestSupport"]),
         .target(
-            name: "FaultPreload",
+            name: "FaultPreload", path: "Sources/Proof/FaultPreload",
             // It is loaded into programs with a Swift runtime of their own, and must not bring another.
             linkerSettings: [.unsafeFlags(["-nostartfiles", "-static-stdlib"])]),
-        program("outbox-trials", ["EndToEndSupport", "TestSupport", "Versions", argumentParser]),
-        tests("UploadCoreTests", ["UploadCore"]),
-        tests("DigestsTests", ["Digests", "LinuxSystem", "TestSupport", "UploadCore"]),
-        tests("LinuxSystemTests", ["LinuxSystem", "TestSupport", systemPackage]),
-        tests("URLsTests", ["URLs"]),
-        tests("FileWatchTests", ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
-        tests("LedgerTests", ["Ledger", "TestSupport", "UploadCore", logging]),
-        tests("NetworkWatchTests", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport"]),
-        tests("PictureJobsTests", ["PictureJobs"]),
-        tests("ProcessesTests", ["CLinux", "LinuxSystem", "Processes", "TestSupport"]),
+        program("outbox-trials", in: "Proof", ["EndToEndSupport", "TestSupport", "Versions", argumentParser]),
+        tests("UploadCoreTests", in: "Core", ["UploadCore"]),
+        tests("DigestsTests", in: "System", ["Digests", "LinuxSystem", "TestSupport", "UploadCore"]),
+        tests("LinuxSystemTests", in: "System", ["LinuxSystem", "TestSupport", systemPackage]),
+        tests("URLsTests", in: "Network", ["URLs"]),
         tests(
-            "MediaToolsTests",
+            "FileWatchTests", in: "Disk",
+            ["CLinux", "FileWatch", "LinuxSystem", "TestSupport", "UploadCore", systemPackage]),
+        tests("LedgerTests", in: "Disk", ["Ledger", "LinuxSystem", "TestSupport", "UploadCore", logging]),
+        tests("NetworkWatchTests", in: "Network", ["CLinux", "LinuxSystem", "NetworkWatch", "TestSupport"]),
+        tests("PictureJobsTests", in: "Pictures", ["PictureJobs"]),
+        tests("ProcessesTests", in: "System", ["CLinux", "LinuxSystem", "Processes", "TestSupport"]),
+        tests(
+            "MediaToolsTests", in: "Pictures",
             ["LinuxSystem", "MediaTools", "PictureJobs", "Processes", "TestSupport", "UploadCore", logging]),
         tests(
-            "ProductsTests",
+            "ProductsTests", in: "Pictures",
             [
-                "LinuxSystem", "MediaTestSupport", "MediaTools", "PictureJobs", "Processes", "Products", "TestSupport",
-                "UploadCore", logging, systemPackage,
+                "LinuxSystem", "MediaTestSupport", "MediaTools", "Products", "TestSupport", "UploadCore", logging,
+                systemPackage,
             ]),
         tests(
-            "AvatarsTests",
+            "AvatarsTests", in: "Pictures",
             [
                 "Avatars", "LinuxSystem", "MediaTools", "PictureJobs", "TestSupport", "Transport", "UploadCore",
                 httpTypes, logging, systemPackage,
@@ -249,86 +243,77 @@ let package = Package(
         .testTarget(
             name: "MediaWorkerTests",
             dependencies: ["CSandbox", "LinuxSystem", "PictureJobs", "TestSupport", systemPackage],
-            exclude: ["Fixtures"], swiftSettings: strict),
-        tests("OutboxBenchTests", ["outbox-bench"]),
-        tests("TransportTests", ["TestSupport", "Transport", "URLs", httpTypes]),
+            path: "Tests/Programs/MediaWorkerTests", exclude: ["Fixtures"], swiftSettings: strict),
+        tests("OutboxBenchTests", in: "Proof", ["outbox-bench"]),
+        tests("TransportTests", in: "Network", ["TestSupport", "Transport", "URLs", httpTypes]),
         tests(
-            "RemotesTests",
+            "RemotesTests", in: "Network",
             [
-                "AgentConfiguration", "Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "URLs",
-                "UploadCore", httpTypes, systemPackage,
+                "Digests", "LinuxSystem", "Remotes", "TestSupport", "Transport", "URLs", "UploadCore", httpTypes,
+                systemPackage,
             ]),
-        tests("AgentSupportTests", ["AgentSupport", "TestSupport", "UploadCore"]),
+        tests("ClocksTests", in: "System", ["Clocks", "TestSupport", "UploadCore"]),
+        tests("TextTests", in: "System", ["Text", "UploadCore"]),
         tests(
-            "AgentConfigurationTests",
-            ["AgentConfiguration", "AgentSupport", "PictureJobs", "TestSupport", "UploadCore"]),
+            "AgentConfigurationTests", in: "Agent",
+            ["AgentConfiguration", "PictureJobs", "TestSupport", "Text", "UploadCore"]),
         tests(
-            "SessionTests",
+            "SessionTests", in: "Agent",
             ["AgentConfiguration", "LinuxSystem", "Remotes", "Session", "TestSupport", "Transport", "UploadCore"]),
         tests(
-            "IntakeTests",
+            "IntakeTests", in: "Disk",
             [
-                "AgentTestSupport",
-                "AgentConfiguration", "Digests", "Intake", "LinuxSystem", "TestSupport", "UploadCore", systemPackage,
+                "AgentTestSupport", "Digests", "Intake", "LinuxSystem", "TestSupport", "Text", "UploadCore",
+                systemPackage,
             ]),
-        tests("ReportsTests", ["AgentTestSupport", "Reports", "UploadCore"]),
+        tests("ReportsTests", in: "Disk", ["AgentTestSupport", "Reports", "UploadCore"]),
         tests(
-            "SidecarsTests",
+            "SidecarsTests", in: "Disk",
             [
                 "AgentTestSupport", "Intake", "LinuxSystem", "Reports", "Sidecars", "TestSupport", "UploadCore",
                 logging, systemPackage,
             ]),
-        tests("LedgerCareTests", ["Ledger", "LedgerCare", "TestSupport", "UploadCore", logging]),
         tests(
-            "SystemdServiceTests",
+            "SystemdServiceTests", in: "Agent",
+            ["AgentConfiguration", "LinuxSystem", "Processes", "SystemdService", "TestSupport", "UploadCore", logging]),
+        tests(
+            "RequestTurnsTests", in: "Agent",
+            ["RequestTurns", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1]),
+        tests(
+            "ControlAPITests", in: "Agent",
             [
-                "AgentConfiguration", "AgentSupport", "Processes", "SystemdService", "TestSupport", "UploadCore",
-                logging,
+                "AgentTestSupport", "ControlAPI", "LinuxSystem", "Reports", "Session", "TestSupport", "UploadCore",
+                httpTypes, logging, serviceLifecycle, systemPackage,
             ]),
         tests(
-            "RequestTurnsTests",
-            [
-                "RequestTurns", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1,
-            ]),
+            "ConsoleTests", in: "Agent",
+            ["AgentConfiguration", "AgentTestSupport", "Console", "Reports", "TestSupport", "Text", "UploadCore"]),
         tests(
-            "ControlAPITests",
+            "DoctorTests", in: "Agent",
             [
-                "AgentSupport", "AgentTestSupport", "ControlAPI", "LinuxSystem", "Reports", "Session", "TestSupport",
-                "UploadCore", httpTypes, logging, serviceLifecycle, systemPackage,
-            ]),
-        tests(
-            "ConsoleTests",
-            [
-                "AgentConfiguration", "AgentSupport", "AgentTestSupport", "Console", "Reports", "TestSupport",
-                "UploadCore",
-            ]),
-        tests(
-            "DoctorTests",
-            [
-                "AgentConfiguration", "AgentSupport", "Console", "ControlAPI", "Doctor", "Processes", "Remotes",
+                "AgentConfiguration", "Console", "ControlAPI", "Doctor", "LinuxSystem", "Processes", "Remotes",
                 "Reports", "TestSupport", "Transport", "UploadCore", httpTypes,
             ]),
         tests(
-            "PortraitTests",
+            "PortraitTests", in: "Pictures",
             [
                 "AgentTestSupport", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Portrait", "Remotes",
                 "TestSupport", "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(
-            "AgentTests",
+            "AgentTests", in: "Agent",
             [
-                "Agent", "AgentConfiguration", "AgentSupport", "AgentTestSupport", "ControlAPI", "Digests", "FileWatch",
-                "Intake", "Ledger", "LinuxSystem", "MediaTools", "Portrait", "Products", "Remotes", "Reports",
-                "Session", "Sidecars",
-                "TestSupport", "Transport", "UploadCore", logging, systemPackage,
+                "Agent", "AgentConfiguration", "AgentTestSupport", "ControlAPI", "Digests", "FileWatch", "Intake",
+                "Ledger", "LinuxSystem", "MediaTools", "Portrait", "Products", "Remotes", "Reports", "Session",
+                "Sidecars", "TestSupport", "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(
-            "OutboxReceiverTests",
+            "OutboxReceiverTests", in: "Programs",
             [
                 "CCrypto", "OutboxReceiver", "TestSupport", hummingbirdCore, logging, httpTypes, nioCore, nioEmbedded,
                 nioHTTPTypes,
             ]),
-        tests("EndToEndSupportTests", ["EndToEndSupport"]),
-        tests("EndToEndTests", ["EndToEndSupport", "MediaTestSupport", "TestSupport"]),
+        tests("EndToEndSupportTests", in: "Proof", ["EndToEndSupport"]),
+        tests("EndToEndTests", in: "Proof", ["EndToEndSupport", "MediaTestSupport", "TestSupport"]),
     ]
 )

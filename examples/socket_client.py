@@ -5,7 +5,7 @@
     socket_client.py submit DIRECTORY     submits a draft or later changes, and follows the post to its final state
     socket_client.py follow               prints every event, over restarts of the agent, until Ctrl-C
 
-The socket is $OUTBOX_SOCKET, else ~/.local/state/outbox/control.sock. docs/control.md describes the interface.
+The socket is $OUTBOX_SOCKET, else ~/.local/state/outbox/control.sock. docs/http.md describes the interface.
 """
 
 import http.client

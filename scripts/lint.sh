@@ -27,4 +27,7 @@ if grep -rnE --include='*.swift' '(\btry!|\bfatalError\()' Sources; then
     failed=1
 fi
 
+scripts/walls.py || failed=1
+scripts/links.py || failed=1
+
 exit "$failed"

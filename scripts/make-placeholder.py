@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the built-in placeholder: a grey figure on a light ground, 96x96, a PNG with 16 greys.
 
-Prints it as the Swift source in Sources/ControlAPI/Pictures/PlaceholderPicture+BuiltIn.swift; with --png FILE it writes
+Prints it as the Swift source in Sources/Agent/ControlAPI/Pictures/PlaceholderPicture+BuiltIn.swift; with --png FILE it writes
 the picture itself.
 """
 import struct

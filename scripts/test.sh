@@ -65,7 +65,7 @@ unit_tests() {
         ProductsTests OutboxReceiverTests FileWatchTests AgentTests MediaToolsTests TransportTests PortraitTests MediaWorkerTests
         UploadCoreTests NetworkWatchTests LedgerTests
     )
-    for directory in Tests/*/; do
+    for directory in Tests/*/*/; do
         name=$(basename "$directory")
         if [[ " EndToEndTests ${targets[*]} " != *" $name "* ]]; then targets+=("$name"); fi
     done

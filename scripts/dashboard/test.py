@@ -496,7 +496,7 @@ class Accessibility(PageTest):
 
 class Door(unittest.TestCase):
     def test_weight(self):
-        page = ROOT / "Sources/Dashboard/Page"
+        page = ROOT / "Sources/Agent/Dashboard/Page"
         self.assertLess(sum(file.stat().st_size for file in page.iterdir()), 110_000)
 
     def test_page_is_closed_without_the_secret(self):

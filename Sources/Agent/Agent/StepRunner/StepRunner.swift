@@ -1,0 +1,414 @@
+import Clocks
+import AgentConfiguration
+import ControlAPI
+import Intake
+import Ledger
+import LinuxSystem
+import Logging
+import Portrait
+import Products
+import Remotes
+import Reports
+import Session
+import Sidecars
+import UploadCore
+
+/// Performs the steps that the parts of the agent decide on: requests, hashing, examinations, reports, and files that
+/// leave the outbox. It owns what performs them.
+///
+/// Not `Sendable`, so the compiler confines it to the thread of its owner. The results of work that takes time reach the
+/// owner through `report`. The owner passes them to `take`.
+final class StepRunner {
+    /// The result of work that a step began.
+    enum News: Sendable {
+        case requests(RequestRunner.News)
+        case thumbnails(Thumbnails.News)
+        case strays(StraySearch.News)
+        case products(ProductRunner.News)
+        case portrait(PortraitReport)
+        /// So many bytes of a large file are hashed.
+        case hashing(RelativePath, job: UInt64, bytes: UInt64)
+        /// A file can't be read because its file system does not answer, or can again.
+        case stalled(RelativePath, job: UInt64, Bool)
+        /// A hash job ended. When it began, the file had this identity.
+        case hashed(RelativePath, FileIdentity, job: UInt64, HashFinding)
+        /// New, changed or removed credentials. `isLogout`: the user discarded the token in use.
+        case credentials(isLogout: Bool)
+        /// The sidecars of a page of `CatchUp` are checked.
+        case caughtUp
+        /// The next page of `CatchUp` is due.
+        case catchUp
+        /// What follows needs no judgement.
+        case steps([AgentStep])
+    }
+
+    private let parts: UploaderParts
+    /// Whether the agent is ending. Nothing new begins then.
+    private let isEnding: () -> Bool
+    private let report: @Sendable (News) -> Void
+    /// Asks the watch to let a path settle again.
+    var reconsider: @Sendable (RelativePath) -> Void = { _ in }
+
+    private let requests: RequestRunner
+    private let retirement: RetirementRunner
+    /// Examines pictures and videos; `nil` if the configuration disables it.
+    private let thumbnails: Thumbnails?
+    /// Makes products; `nil` if no type of file has a recipe.
+    private let products: ProductRunner?
+    let strays: StraySearch
+    private let catchUp: CatchUp
+    /// Whether a `catchUp` is queued.
+    private var isCatchUpQueued = false
+    private(set) var portraits: PortraitDesk
+    private var reporter: Reporter
+    private(set) var formerNames = FormerNames()
+    var status: AgentStatus
+
+    /// - Parameters:
+    ///   - reader: the thread that lists directories.
+    ///   - isEnding: whether the agent is ending.
+    init(
+        _ parts: UploaderParts, reader: SerialThread, isEnding: @escaping () -> Bool,
+        report: @escaping @Sendable (News) -> Void
+    ) {
+        (self.parts, self.isEnding, self.report) = (parts, isEnding, report)
+        requests = RequestRunner(
+            RequestRunner.Parts(
+                remote: parts.remote, sources: parts.sources, files: parts.files, ledger: parts.ledger,
+                products: parts.products?.folder, secret: parts.secret, clock: parts.clock)
+        ) { report(.requests($0)) }
+        retirement = RetirementRunner(
+            holding: parts.holding, files: parts.files, hashPool: parts.hashPool, fate: parts.fate,
+            logger: parts.logger
+        ) { report(.steps([.path(.retirement($0, $1))])) }
+        thumbnails = parts.media.map {
+            Thumbnails(media: $0, room: parts.afterUpload == .keep ? parts.examinationRoom : nil) {
+                report(.thumbnails($0))
+            }
+        }
+        products = parts.products.map { ProductRunner($0, clock: parts.clock) { report(.products($0)) } }
+        strays = StraySearch(
+            StraySearch.Parts(
+                sidecars: parts.sidecars, files: parts.files, rules: parts.rules, ledger: parts.ledger,
+                reader: reader, logger: parts.logger)
+        ) { report(.strays($0)) }
+        catchUp = CatchUp(parts.sidecars, examines: parts.media != nil) { report(.caughtUp) }
+        portraits = PortraitDesk(parts.portrait?.service)
+        reporter = Reporter(sidecars: parts.sidecars, events: parts.events, logger: parts.logger)
+        status = AgentStatus(
+            version: parts.version, processID: parts.processID, startedAt: parts.clock.now.monotonic,
+            events: parts.events)
+        if products != nil { status.counters.products = UploadCounters.Products() }
+    }
+
+    // MARK: Steps
+
+    /// Performs a step. The owner itself handles `handle` and `checkLedger`.
+    ///
+    /// - Parameter core: the state at this moment.
+    /// - Returns: the steps that follow.
+    func perform(_ step: AgentStep, _ core: AgentCore) -> [AgentStep] {
+        switch step {
+        case .handle, .checkLedger: return [step]
+        case .handleLater(let event): report(.steps([.handle(event)]))
+        case .problem(let problem, let message): status.problems[problem] = message
+        case .deferring(let isDeferring): status.isDeferring = isDeferring
+        case .log(let level, let message, let metadata):
+            parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
+        case .ledgerFailed(let error): ledgerFailed(error)
+        case .report(let paths): return reportFiles(paths, core)
+        case .reportDelayed: return progressed(reporter.reportDelayed(world(core)))
+        case .reportFacts(let paths): return reportFiles(paths, areOld: true, core)
+        case .reportUploads(let keys): return reportUploads(keys, core)
+        case .reportAllUploads: return reportUploads(core.machine.keys, core) + [.handle(.allProgressed)]
+        case .reportPost(let directory): reporter.report(post: directory, world(core))
+        case .reportPosts: reporter.restorePosts(world(core))
+        case .reportReturned: reporter.writeWithheld(world(core))
+        case .announceGone(let path): parts.events.publish(gone: path)
+        case .announcePostGone(let id, let directory): parts.events.publish(sourceGone: id, directory)
+        case .removeSidecar(let path): parts.sidecars.remove(path)
+        case .removePostSidecar(let directory): parts.sidecars.remove(source: directory)
+        case .checkSidecars(let paths):
+            let world = world(core)
+            for path in paths { if let record = core.record(of: path) { catchUp.check(record, world, core.outbox) } }
+        case .discard(let stray): parts.sidecars.discard(stray)
+        case .count(let outcome, _):
+            status.counters.ended(outcome)
+            thumbnails?.noteProgress()
+        case .reportCommit(let id):
+            return core.posts.directory(withID: id).map { [.handle(.progressed([$0]))] } ?? []
+        case .endCommit(let id, let revision, let outcome):
+            guard let directory = core.posts.directory(withID: id) else { return [] }
+            reporter.logCommit(ofPost: directory, outcome)
+            return [.posts(.commitEnded(id: id, revision: revision, outcome))]
+        case .request(let action): return request(action, core)
+        case .endUpload(let key):
+            if !core.machine.holds(key) { requests.forget(key) }
+            return [.releaseProduct(key)]
+        case .takeAgain(let path, let key): return takeAgain(path, key, core)
+        case .settle(let path): reconsider(path)
+        case .hash(let path, let identity, let job): hash(path, identity, job)
+        case .renamed(let old, let new, let key):
+            formerNames.record(old, renamedTo: new)
+            if let key { requests.renamed(old, of: key) }
+            // A search for contents left out may have passed the new name, but not the old one.
+            if thumbnails?.isSettled == false { return [.examine(new)] }
+        case .readDescription(let directory): return readDescription(of: directory)
+        case .makeProduct(let job): if !isEnding() { products?.make(job) }
+        case .stopMaking(let id): products?.stop(id)
+        case .releaseProduct(let key):
+            guard let products, core.products.isRemovable(key), !core.needsProduct(key) else { return [] }
+            requests.closeFile(of: key)
+            products.remove(key)
+            return [.handle(.products(.released(key)))]
+        case .sweepProducts: products?.sweep { [core] in core.needsProduct($0) }
+        case .examine(let path): return core.record(of: path).map { examine($0, core) } ?? []
+        case .releaseThumbnail(let key): return thumbnails?.release(key, core.contents).map(AgentStep.init) ?? []
+        case .sweepThumbnails: thumbnails?.sweep()
+        case .tellPortraits(let event): portraits.service?.handle(event)
+        case .preparePortrait(let step): portraits.prepare(step)
+        case .performPortrait(let step): portraits.perform(step, core.book)
+        case .passToPortraits(let event): portraits.pass(event)
+        case .watchForToken: parts.session.watch { [report] in report(.credentials(isLogout: false)) }
+        case .stopWatchingForToken: parts.session.stopWatching()
+        case .retire(let path): return retire(path, core)
+        case .retirement(let path, let step):
+            return retirement.carryOut(step, on: path, isStuck: status.problems[.afterUpload] != nil)
+        case .retirePost(let directory): return retire(post: directory, core)
+        case .moveSidecar(let directory, let target, let report):
+            retirement.moveSidecar(ofPost: directory, to: target, report, parts.sidecars)
+        case .recoverHeldFiles: retirement.recover(except: core.book.retirement.held)
+        case .catchUp: return catchUp(core)
+        case .searchStrays: if !isEnding() { strays.begin(core.strayWorld) }
+        case .forgetNotice: status.forgetNotice(at: parts.clock.now.monotonic)
+        case .leaveOutbox:
+            // Pending sidecars belong to the old outbox and have no place in this one.
+            parts.sidecars.forgetPending()
+            catchUp.skip()
+            try? parts.files.outbox.repin()
+        }
+        return []
+    }
+
+    // MARK: News
+
+    /// Handles the result of work.
+    ///
+    /// - Returns: the steps that follow.
+    func take(_ news: News, _ core: AgentCore) -> [AgentStep] {
+        switch news {
+        case .requests(.ended(let id, let events, let wasSending)):
+            if wasSending { status.counters.ended(sending: events) }
+            let sizes = requests.end(id, events, core.uploads)
+            for size in sizes { status.counters.acknowledged(bytes: size) }
+            if wasSending {
+                let failed = events.count { if case .failed = $0 { true } else { false } }
+                status.recent.record(acknowledged: sizes, failed: failed, at: parts.clock.now.monotonic)
+            }
+            return [.uploads(events)]
+        case .requests(.reached(let id, let bytes, let event)):
+            guard let key = requests.reach(bytes, by: id) else { return [] }
+            if let event { return [.uploads([event])] }
+            reporter.reportProgress(of: core.machine.waiters(of: key), world(core))
+        case .requests(.ledgerFailed(let error)): ledgerFailed(error)
+        case .thumbnails(.measured(let path, let identity, let facts)):
+            return [.path(.measured(path, identity, facts))]
+        case .thumbnails(let news):
+            if isEnding() { return [] }
+            let steps = thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []
+            queueCatchUp()
+            return steps
+        case .strays(let news): return take(news, core)
+        case .products(.event(let event, let took)):
+            if let size = products?.end(event) {
+                status.counters.products?.ended(event, originalSize: size, took: took)
+            }
+            return isEnding() ? [] : [.handle(.products(event))]
+        case .portrait(let report):
+            return portraits.take(report, core.record(of: report.path), core.book).map { [.path($0)] } ?? []
+        case .hashing(let path, let job, let bytes):
+            return isEnding() ? [] : [.path(.hashing(path, job: job, bytes: bytes))]
+        case .stalled(let path, let job, let isStalled):
+            return isEnding() ? [] : [.path(.stalled(path, job: job, isStalled))]
+        case .hashed(let path, let identity, let job, let finding):
+            if case .content(let identity, _, _, _) = finding { status.counters.bytesHashed += identity.size }
+            thumbnails?.noteProgress()
+            return isEnding() ? [] : [.path(.hashed(path, job: job, as: identity, finding))]
+        case .credentials(let isLogout):
+            return SessionSteps.credentialsChanged(
+                isLogout: isLogout, isSignedOut: parts.session.isSignedOut,
+                wasSignedOut: core.machine.signedOut != nil, isReported: status.problems[.session] != nil)
+        case .caughtUp:
+            catchUp.checked()
+            // Sidecars at a former place may go after the last page.
+            return [catchUp.isOver ? .searchStrays : .catchUp]
+        case .catchUp:
+            isCatchUpQueued = false
+            return [.catchUp]
+        case .steps(let steps): return steps
+        }
+        return []
+    }
+
+    private func take(_ news: StraySearch.News, _ core: AgentCore) -> [AgentStep] {
+        // After `leftFormerPlace` the former sidecars are gone. So the ledger stores the new place even while the agent ends.
+        if case .found = news, isEnding() { return [] }
+        strays.mayLeaveFormerPlaces = catchUp.isComplete
+        return strays.handle(news, core.strayWorld).map(AgentStep.init)
+    }
+
+    /// Records that the ledger can't be read.
+    func ledgerFailed(_ error: LedgerError) {
+        let reason = "\(error)"
+        // Logged once for each reason, not for each file of a scan.
+        if status.problems[.ledger] != reason {
+            parts.logger.error("the ledger can't be read", metadata: ["reason": "\(reason)"])
+        }
+        status.problems[.ledger] = reason
+    }
+
+    // MARK: Start and end
+
+    /// Starts the portrait service with the pictures that were under way when the agent ended.
+    func startPortraits(isAllPaused: Bool) {
+        portraits.service?.start(
+            PortraitOutlets(
+                report: { [report] in report(.portrait($0)) },
+                reconsider: { [report] in report(.steps([.path(.lookAgain($0))])) },
+                sessionRefused: { [report] in report(.steps(SessionSteps.portraitRefused($0))) },
+                announce: { [events = parts.events] _, profile in events.publish(profile: profile) }),
+            isAllPaused: isAllPaused)
+    }
+
+    /// What the ledger says when nothing is left to catch up on.
+    var caughtUpMark: [UInt8] {
+        CatchUp.mark(
+            parts.sidecars, outbox: parts.files.identity, drawsThumbnails: parts.media?.drawsThumbnails)
+    }
+
+    /// Whether the next run would have nothing to catch up on if this one ended now.
+    func isCaughtUp(_ core: AgentCore) -> Bool {
+        catchUp.isComplete && thumbnails?.isSettled != false && !reporter.withholds && !core.hasLostPlaces
+            && core.book.elsewhere.isEmpty && !core.outbox.differs(from: parts.files.identity)
+    }
+
+    /// Begins to make up for what the last run left.
+    func beginToCatchUp() { catchUp.begin() }
+
+    /// Has the next page of the ledger handled after all queued work, unless it must wait.
+    private func queueCatchUp() {
+        let isDue = catchUp.isOver ? thumbnails?.maySearch == true : catchUp.mayProceed && thumbnails?.isCrowded != true
+        guard isDue, !isCatchUpQueued else { return }
+        isCatchUpQueued = true
+        report(.catchUp)
+    }
+
+    private func catchUp(_ core: AgentCore) -> [AgentStep] {
+        if isEnding() { return [] }
+        if catchUp.isOver, let thumbnails, thumbnails.maySearch {
+            thumbnails.beginSearch()
+            catchUp.beginExaminations()
+        }
+        if catchUp.isOver { return [] }
+        let page = catchUp.proceed(world(core), outbox: core.outbox, isCrowded: thumbnails?.isCrowded == true)
+        let orphans = page.awaited.isEmpty ? [] : [AgentStep.handle(.startOver(page.awaited))]
+        let examinations = page.toExamine.flatMap { examine($0, core, isFound: true) }
+        queueCatchUp()
+        return orphans + examinations
+    }
+
+    /// Cancels all requests.
+    func cancelRequests() {
+        parts.session.stopWatching()
+        requests.cancelAll()
+        products?.stopAll()
+    }
+
+    // MARK: Reports
+
+    /// What reports say at this moment.
+    func world(_ core: AgentCore) -> ReportWorld {
+        let now = parts.clock.now
+        return ReportWorld(
+            paths: core.paths, boxedBook: core.boxedBook, boxedPosts: core.boxedPosts, boxedParked: core.boxedParked,
+            portraits: portraits.reports,
+            transfers: requests.figures, requestCount: requests.count,
+            context: ReportContext(remoteProtocol: parts.remoteProtocol, now: now.wall),
+            now: now.monotonic)
+    }
+
+    private func reportFiles(
+        _ paths: some Collection<RelativePath>, areOld: Bool = false, _ core: AgentCore
+    ) -> [AgentStep] {
+        if paths.isEmpty { return [] }
+        return progressed(reporter.report(paths, areOld: areOld, world(core)))
+    }
+
+    private func progressed(_ posts: Set<RelativePath>) -> [AgentStep] {
+        posts.isEmpty ? [] : [.handle(.progressed(posts))]
+    }
+
+    /// When delayed reports are due; `nil` if there are none.
+    var reportDeadline: MonotonicTime? { reporter.deadline }
+
+    private func reportUploads(_ keys: some Collection<ContentKey>, _ core: AgentCore) -> [AgentStep] {
+        let machine = core.machine
+        let steps = reportFiles(keys.flatMap { machine.waiters(of: $0) }, core)
+        for key in keys { requests.closeIdleFile(of: key, core.uploads) }
+        return steps
+    }
+
+    private func readDescription(of directory: RelativePath) -> [AgentStep] {
+        let result = SourceDescriptionReader(files: parts.files).read(directory)
+        if case .failure(let error) = result, !error.retryable { reporter.logRejection(ofPost: directory, error) }
+        return [.posts(.read(directory, result))]
+    }
+
+    // MARK: Requests, hashing and examination
+
+    /// Begins a request. If it can't begin, its failure follows.
+    private func request(_ action: MachineAction, _ core: AgentCore) -> [AgentStep] {
+        let events = requests.perform(action, core.uploads)
+        guard events.isEmpty else { return [.uploads(events)] }
+        guard case .send(_, let key, _, _) = action else { return [] }
+        status.counters.beganToSend()
+        return core.awaitsBegin(key) ? [.handle(.sending(key))] : []
+    }
+
+    private func takeAgain(_ path: RelativePath, _ key: ContentKey, _ core: AgentCore) -> [AgentStep] {
+        requests.closeFile(of: key)
+        return core.book.drops[path]?.key == key ? [.path(.lookAgain(path))] : []
+    }
+
+    private func hash(_ path: RelativePath, _ identity: FileIdentity, _ job: UInt64) {
+        parts.hashPool.add(
+            HashPool.Job(
+                path: path, identity: identity, sniffed: thumbnails?.earlyLook,
+                hashed: { [report] in report(.hashing(path, job: job, bytes: $0)) },
+                stalled: { [report] in report(.stalled(path, job: job, $0)) },
+                done: { [report] in report(.hashed(path, identity, job: job, $0)) }))
+    }
+
+    /// Queues the content of a record for examination, unless the examination would add nothing.
+    func examine(_ record: DropRecord, _ core: AgentCore, isFound: Bool = false) -> [AgentStep] {
+        isEnding() ? [] : thumbnails?.examine(record, core.contents, isFound: isFound).map(AgentStep.init) ?? []
+    }
+
+    // MARK: Files that leave the outbox
+
+    /// Begins to move or delete a file whose content the server confirmed, unless a thumbnail or a post needs the file.
+    private func retire(_ path: RelativePath, _ core: AgentCore) -> [AgentStep] {
+        guard parts.afterUpload != .keep, !isEnding(), let record = core.record(of: path),
+            record.disposal == .pending, thumbnails?.hold(record) != true, !core.posts.keeps(record)
+        else { return [] }
+        return [.path(.retirement(path, .confirmed))]
+    }
+
+    /// Moves or deletes the `source.toml` of a confirmed post after its files.
+    private func retire(post directory: RelativePath, _ core: AgentCore) -> [AgentStep] {
+        guard let departure = retirement.retire(post: directory) else { return [] }
+        let target = departure.destination
+        let report = target.flatMap { world(core).report(ofPost: directory, movedTo: $0) }
+        return [.posts(.retired(directory)), .moveSidecar(directory, to: target, report)]
+    }
+}

@@ -194,8 +194,8 @@ let package = Package(
         program(
             "outbox-bench", in: "Proof",
             [
-                "Avatars", "CDisk", "CTunnel", "Digests", "LinuxSystem", "MediaTools", "PictureJobs", "Products",
-                "UploadCore", "Versions", argumentParser, httpTypes, logging, systemPackage,
+                "CDisk", "CTunnel", "Digests", "LinuxSystem", "Versions", argumentParser, httpTypes, logging,
+                systemPackage,
             ]),
         // The avatar cache in a program of somebody else's.
         .executableTarget(
@@ -297,15 +297,15 @@ let package = Package(
         tests(
             "PortraitTests", in: "Pictures",
             [
-                "AgentTestSupport", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Portrait", "Remotes",
-                "TestSupport", "Transport", "UploadCore", logging, systemPackage,
+                "AgentTestSupport", "Clocks", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Portrait",
+                "Remotes", "TestSupport", "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(
             "AgentTests", in: "Agent",
             [
-                "Agent", "AgentConfiguration", "AgentTestSupport", "ControlAPI", "Digests", "FileWatch", "Intake",
-                "Ledger", "LinuxSystem", "MediaTools", "Portrait", "Products", "Remotes", "Reports", "Session",
-                "Sidecars", "TestSupport", "Transport", "UploadCore", logging, systemPackage,
+                "Agent", "AgentConfiguration", "AgentTestSupport", "Clocks", "ControlAPI", "Digests", "FileWatch",
+                "Intake", "Ledger", "LinuxSystem", "MediaTools", "Portrait", "Products", "Remotes", "Reports",
+                "Session", "Sidecars", "TestSupport", "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(
             "OutboxReceiverTests", in: "Programs",

@@ -16,11 +16,6 @@ get_rivals() {
     warn "That failed (see above), so P2 and P4 measure only the agent. Installing python3-venv may help."
 }
 
-mention_thumbnailer() {
-    if command -v vipsthumbnail >/dev/null; then return; fi
-    warn "There is no vipsthumbnail to compare P11 with: apt-get install --no-install-recommends libvips-tools"
-}
-
 runs_all=false
 if (($# == 0)); then
     runs_all=true
@@ -29,7 +24,6 @@ fi
 {
     scripts/packages.sh
     case "$*" in p2* | p4* | compare* | *--protocol*) get_rivals ;; esac
-    case $1 in p11 | compare) mention_thumbnailer ;; esac
     scripts/build.sh
 } >&2
 status=0

@@ -244,10 +244,8 @@ struct RunningAgent: Service {
         let rules = IntakeRules(configuration)
         let store = SidecarStore(mirror: configuration.sidecars.directory, outbox: files)
         let clock = SystemClocks()
-        let checkpoints = HashCheckpoints(directory: configuration.state + "/hashing")
-        checkpoints.removeOld()
         let hashPool = HashPool(
-            files: files, rules: rules, secret: secret, threads: processorCount(), checkpoints: checkpoints,
+            files: files, rules: rules, secret: secret, threads: processorCount(),
             withSHA256: configuration.intake.afterUpload != .keep, parts: remote.partDigests)
         let products = pictures.productMaker(
             configuration, environment: environment, files: files, hashPool: hashPool)

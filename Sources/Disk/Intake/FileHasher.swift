@@ -12,7 +12,6 @@ struct FileHasher {
     var withSHA256 = false
     var parts: PartDigestStore?
     var helper: SerialThread?
-    var checkpoints: HashCheckpoints?
     var stop: HashPool.Stop?
     /// Told that reading advances.
     var activity: Stalls.Activity?
@@ -57,21 +56,10 @@ struct FileHasher {
         let pieces = FilePieces(of: file, size: before.size, isReadAhead: helper != nil)
         var hasher = ContentHasher(
             secret: secret, withSHA256: withSHA256, parts: parts?.wish(forSize: before.size), helper: helper)
-        let checkpoint = checkpoints?.checkpoint(of: FileIdentity(before), secret: secret)
-        defer { if stop?.isSet != true { checkpoint?.remove() } }
         try pieces.read(at: 0)
         let (type, objection) = sniff(pieces.bytes, file, before, job)
         if let objection { return objection }
         var offset: UInt64 = 0
-        // With the same ctime, nothing was written since. Sending still compares each block with its digest.
-        if let progress = checkpoint?.load(),
-            let further = ContentHasher(secret: secret, withSHA256: withSHA256, helper: helper, continuing: progress)
-        {
-            hasher = further
-            offset = progress.size
-            job?.hashed?(offset)
-            try pieces.read(at: offset)
-        }
         var told = Self.now()
         var nextCheck = offset + Self.stride
         while !pieces.bytes.isEmpty {
@@ -82,14 +70,9 @@ struct FileHasher {
             // The file grew. Do not follow its writer to the end.
             if offset > before.size { return .changed }
             if offset == before.size { break }
-            if stop?.isSet == true {
-                if let progress = hasher.progress { checkpoint?.store(progress) }
-                // Otherwise read the rest of the block, since a checkpoint must end with a whole block.
-                if hasher.progress != nil || checkpoint == nil { return .changed }
-            }
+            if stop?.isSet == true { return .changed }
             if offset >= nextCheck {
                 nextCheck = offset + Self.stride
-                if checkpoint?.isDue == true, let progress = hasher.progress { checkpoint?.store(progress) }
                 if Self.now() - told >= Self.pause {
                     told = Self.now()
                     job?.hashed?(offset)

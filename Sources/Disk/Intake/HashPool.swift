@@ -63,18 +63,16 @@ package final class HashPool: Sendable {
     /// Prepares the threads, which start with the first file.
     ///
     /// - Parameters:
-    ///   - checkpoints: stores the progress of large files; if `nil`, they start over after a restart.
     ///   - withSHA256: whether to compute SHA-256 as well. Needed for files that leave the outbox after the upload.
     ///   - parts: receives the digests of parts that the protocol wants; `nil` if it wants none.
     package init(
-        files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, checkpoints: HashCheckpoints? = nil,
-        withSHA256: Bool = false, parts: PartDigestStore? = nil
+        files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, withSHA256: Bool = false, parts: PartDigestStore? = nil
     ) {
         self.files = files
         let stalls = files.mounts?.lanes.stalls ?? Stalls()
         let hasher = FileHasher(
             files: files.blocking, rules: rules, secret: secret, withSHA256: withSHA256, parts: parts,
-            checkpoints: checkpoints, stop: isStopped)
+            stop: isStopped)
         small = HashThreads(name: "hash", width: threads - 1, stalls: stalls) { hasher }
         large =
             threads > 1
@@ -110,9 +108,6 @@ package final class HashPool: Sendable {
                 HashThreads.Work(
                     device: status?.device ?? 0, stall: Stalls.Stall(place: files.root, work: "reading a file"),
                     body: { [isStopped] hasher in
-                        var hasher = hasher
-                        // Whoever asks wants each byte read now.
-                        hasher.checkpoints = nil
                         continuation.resume(returning: isStopped.isSet ? .changed : hasher.hash(file))
                     }))
         }
@@ -123,7 +118,7 @@ package final class HashPool: Sendable {
     /// The number of files that wait for a file system that does not answer.
     package var stuckCount: Int { small.stuckCount + (large === small ? 0 : large.stuckCount) }
 
-    /// Makes the threads store a last checkpoint and stop reading.
+    /// Makes the threads stop reading.
     package func stop() { isStopped.set() }
 
     /// Waits until the threads have stopped, except where a file system does not answer.

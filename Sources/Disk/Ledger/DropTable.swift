@@ -93,38 +93,5 @@ struct DropTable: Sendable {
         return record.map(\.tally)
     }
 
-    /// Gives every drop of an older ledger its present key, and builds the indexes anew. A damaged record stays where
-    /// it is, until a start finds it and rebuilds the ledger.
-    func moveAll(in transaction: borrowing WriteTransaction) throws(LMDBError) {
-        for index in [LedgerTable.contents, .directories, .start] { try transaction.clear(index.table) }
-        var encoder = RecordEncoder()
-        var next: [UInt8]? = []
-        while let start = next {
-            let page = try transaction.reading.page(of: LedgerTable.drops.table, from: start) { key, value in
-                (key: key, record: try? DropRecord.decode(value, key: key).get())
-            }
-            for case (let key, let record?) in page.entries {
-                // A moved drop comes by again if its new key is further on.
-                if key.starts(with: prefix(of: record.path)) {
-                    try addToIndexes(record, key, in: transaction)
-                } else {
-                    try transaction.remove(LedgerTable.drops.table, key)
-                    _ = try store(record, in: transaction, encoder: &encoder)
-                }
-            }
-            next = page.next
-        }
-    }
-
-    private func addToIndexes(
-        _ record: DropRecord, _ slot: [UInt8], in transaction: borrowing WriteTransaction
-    ) throws(LMDBError) {
-        if let key = record.key {
-            try transaction.put(LedgerTable.contents.table, LedgerKeys.content(key) + slot, [])
-        }
-        try directories.add(record.path, in: transaction)
-        try StartIndex.update(slot, from: nil, to: record, in: transaction)
-    }
-
     private var directories: DirectoryIndex { DirectoryIndex(hash: hash) }
 }

@@ -10,6 +10,8 @@ public enum LedgerError: Error, Hashable, Sendable {
     case notALedger(path: String)
     /// A newer version of the program wrote the ledger.
     case newerSchema(found: UInt32, supported: UInt32)
+    /// A version of the program before 0.2.0 wrote the ledger.
+    case olderSchema(found: UInt32)
     /// A record's checksum is wrong, or its fields are invalid.
     case damagedRecord(table: LedgerTable, key: [UInt8])
     /// LMDB reported an error.
@@ -28,7 +30,7 @@ extension LedgerError {
     /// Whether the file is damaged, so that a new ledger must be salvaged from the readable records.
     public var isDamage: Bool {
         switch self {
-        case .cutFile, .notALedger, .damagedRecord: true
+        case .cutFile, .notALedger, .olderSchema, .damagedRecord: true
         case .storage(let error): error.isDamage
         case .unreadable, .newerSchema, .closed: false
         }
@@ -47,6 +49,8 @@ extension LedgerError: CustomStringConvertible {
             "\(path) is not a ledger of this format; `outbox run` moves it aside and creates a new one"
         case .newerSchema(let found, let supported):
             "the ledger has format \(found), but this program knows formats up to \(supported) only; update the program"
+        case .olderSchema(let found):
+            "the ledger has format \(found), from before version 0.2.0; `outbox run` rebuilds it"
         case .damagedRecord(let table, let key):
             "damaged record in \(table.rawValue), key \(key.hexadecimal)"
         case .storage(let error):

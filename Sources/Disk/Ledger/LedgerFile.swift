@@ -74,15 +74,11 @@ private struct Inspection {
         if let damage { return damage }
         if isEmpty { return nil }
         guard let version, hasSecret else { return "the schema version or the digest secret is missing" }
-        if let table = missing.first(where: { LedgerSchema.version(introducing: $0) <= version }) {
-            return "table \(table.rawValue) is missing"
-        }
+        if version < LedgerSchema.oldest { return "\(LedgerError.olderSchema(found: version))" }
+        if let table = missing.first { return "table \(table.rawValue) is missing" }
         if !contents.isEqual { return "the index of contents does not match the paths" }
-        // Older versions have neither queue nor counts, or an empty queue that a migration left before its end.
-        guard version >= LedgerSchema.version(introducing: .queue) else { return nil }
         if !queue.isEqual { return "the queue does not match the uploads" }
         if states != storedStates { return "the number of paths in each state does not match the paths" }
-        guard version >= LedgerSchema.version(introducing: .start) else { return nil }
         return start.isEqual ? nil : "the index of paths for the start does not match the paths"
     }
 

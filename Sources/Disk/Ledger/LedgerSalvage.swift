@@ -144,7 +144,6 @@ private struct SalvageImport {
         case .drops:
             let drop = record.value.withUnsafeBytes { try? DropRecord.decode($0, key: record.key).get() }
             guard let drop else { return false }
-            // The key may be that of an older version.
             var encoder = RecordEncoder()
             _ = try DropTable().store(drop, in: transaction, encoder: &encoder)
             return true
@@ -152,12 +151,7 @@ private struct SalvageImport {
             let upload = record.value.withUnsafeBytes { try? UploadRecord.decode($0, key: record.key).get() }
             guard let upload else { return false }
             try QueueIndex.move(upload.key, to: upload.place, in: transaction)
-        case .settings:
-            if let removal = RemovalRecord(setting: record.key, record.value) {
-                try removal.store(in: transaction)
-                return true
-            }
-        case .confirmations, .sources, .parked, .removals, .products: break
+        case .confirmations, .settings, .sources, .parked, .removals, .products: break
         }
         try transaction.put(record.table.table, record.key, record.value)
         return true

@@ -3,58 +3,16 @@ import SystemPackage
 
 /// The version of the ledger's layout, and the migrations from older versions.
 enum LedgerSchema {
-    /// The present version. The versions:
-    ///
-    /// - 1: the first version.
-    /// - 2: drops may hold the number of attempts, which a program of version 1 cannot read.
-    /// - 3: drops may hold facts about a picture.
-    /// - 4: drops may hold an account; new tables of sources and of parked uploads.
-    /// - 5: new index of directories; drops may hold flags; uploads may hold a SHA-256; confirmations may be marked
-    ///   as given by MD5 alone.
-    /// - 6: new index of the queue; the number of drops in each state.
-    /// - 7: new index of the drops that a start reads; new table of ids to delete on the server, which were settings.
-    /// - 8: drops may hold what a recipe made of them; new table of what recipes made.
-    /// - 9: drops of one directory are neighbors; the index of directories holds no drops.
+    /// The present version: that of 0.2.0.
     static let current: UInt32 = 9
+    /// The oldest version that can be migrated. Ledgers of older versions are rebuilt from their records.
+    static let oldest: UInt32 = 9
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
     static let secretSize = 192
 
     /// Migrates a ledger from one version to the next; `migrations` has the older version as key.
     typealias Migration = @Sendable (borrowing WriteTransaction) throws(LMDBError) -> Void
-    static let migrations: [UInt32: Migration] = [
-        // Drops of older versions stay readable: a missing field has its default.
-        1: { _ throws(LMDBError) in },
-        2: { _ throws(LMDBError) in },
-        // Opening the file creates missing tables, and the last migration fills the index of directories.
-        3: { _ throws(LMDBError) in },
-        4: { _ throws(LMDBError) in },
-        5: { transaction throws(LMDBError) in
-            try QueueIndex.build(in: transaction)
-            try StateCounts.count(in: transaction.reading).store(in: transaction)
-        },
-        6: { transaction throws(LMDBError) in
-            try RemovalRecord.adoptSettings(in: transaction)
-            // Older versions did not record whether paths wait for other accounts.
-            try put([1], setting: LedgerSetting.others, in: transaction)
-        },
-        // There is one more state to count.
-        7: { transaction throws(LMDBError) in
-            try StateCounts.count(in: transaction.reading).store(in: transaction)
-        },
-        8: { transaction throws(LMDBError) in try DropTable().moveAll(in: transaction) },
-    ]
-
-    /// Returns the first version with a table.
-    static func version(introducing table: LedgerTable) -> UInt32 {
-        switch table {
-        case .sources, .parked: 4
-        case .directories: 5
-        case .queue: 6
-        case .start, .removals: 7
-        case .products: 8
-        default: 1
-        }
-    }
+    static let migrations: [UInt32: Migration] = [:]
 
     static let versionKey = Array("schema".utf8)
     static let secretKey = Array("digest_secret".utf8)
@@ -62,7 +20,7 @@ enum LedgerSchema {
     /// Migrates a newly opened ledger to the present version, in one transaction; gives a new ledger its version and
     /// secret.
     ///
-    /// - Throws: `newerSchema`, a damaged record, or LMDB's error.
+    /// - Throws: `newerSchema`, `olderSchema`, a damaged record, or LMDB's error.
     static func prepare(_ environment: Environment, newSecret: [UInt8]) throws(LedgerError) {
         while true {
             let outcome: Result<Void, LedgerError>
@@ -96,6 +54,7 @@ enum LedgerSchema {
             case .failure(let damage): return .failure(damage)
             }
             if stored > current { return .failure(.newerSchema(found: stored, supported: current)) }
+            if stored < oldest { return .failure(.olderSchema(found: stored)) }
             guard try hasSecret(transaction.reading) else {
                 return .failure(.damagedRecord(table: .meta, key: secretKey))
             }

@@ -27,19 +27,6 @@ enum QueueIndex {
         if let place { try add(place, in: transaction) }
     }
 
-    /// Adds every upload of the ledger.
-    static func build(in transaction: borrowing WriteTransaction) throws(LMDBError) {
-        var next: [UInt8]? = []
-        while let start = next {
-            let page = try transaction.reading.page(of: LedgerTable.uploads.table, from: start) { key, value in
-                try? UploadRecord.decode(value, key: key).get().place
-            }
-            // A damaged record enters the index when it is replaced.
-            for case let place? in page.entries { try add(place, in: transaction) }
-            next = page.next
-        }
-    }
-
     /// Returns uploads by ascending place.
     ///
     /// - Parameters:

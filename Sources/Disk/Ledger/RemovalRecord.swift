@@ -33,27 +33,3 @@ struct RemovalRecord: StoredRecord, Equatable {
         try transaction.put(Self.table.table, key, encoder.bytes)
     }
 }
-
-// Up to version 6, an id to delete was a setting: the name held the id, and the value the scope.
-extension RemovalRecord {
-    private static let prefix = Array("removal/".utf8)
-
-    /// Reads a setting of version 6; nil if it is no id to delete, or damaged.
-    init?(setting key: [UInt8], _ value: [UInt8]) {
-        guard key.starts(with: Self.prefix),
-            let scope = value.withUnsafeBytes({ try? SettingRecord.decode($0, key: key).get().value })
-        else { return nil }
-        self.init(
-            RemoteHandle(id: String(decoding: key.dropFirst(Self.prefix.count), as: UTF8.self)),
-            RemoteScope(String(decoding: scope, as: UTF8.self)))
-    }
-
-    /// Moves the ids from the settings to their table.
-    static func adoptSettings(in transaction: borrowing WriteTransaction) throws(LMDBError) {
-        for key in try transaction.reading.keys(LedgerTable.settings.table, prefix: prefix) {
-            let value = try transaction.reading.get(LedgerTable.settings.table, key) { Array($0) }
-            if let removal = RemovalRecord(setting: key, value ?? []) { try removal.store(in: transaction) }
-            try transaction.remove(LedgerTable.settings.table, key)
-        }
-    }
-}

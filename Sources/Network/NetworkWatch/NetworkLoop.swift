@@ -15,14 +15,14 @@ final class NetworkLoop: @unchecked Sendable {
 
     private var routes: (any RouteSource)?
     private var clock: SharedDescriptor?
-    private var picture: NetworkPicture
-    private var surroundings: Surroundings
+    private var carriers = Carriers()
+    private var areMessagesLost = false
+    /// What was there at the last report.
+    private var told: (surroundings: Surroundings, carriers: Carriers)
     private var reading: ClockReading
     private var nextLook: UInt64 = 0
     private var settling = ChangeSettling()
     private var causes: NetworkChange.Cause = []
-    /// The addresses at the time of the last report.
-    private var toldAddresses: Set<IPAddress>
 
     init(
         system: NetworkSystem, stopping: SharedDescriptor, onTrouble: @escaping @Sendable (String) -> Void,
@@ -46,9 +46,7 @@ final class NetworkLoop: @unchecked Sendable {
         } catch {
             onTrouble("waking from sleep is noticed late, because timerfd is unavailable (\(error))")
         }
-        surroundings = system.look()
-        picture = NetworkPicture(addresses: surroundings.addresses)
-        toldAddresses = surroundings.addresses
+        told = (system.look(), carriers)
         reading = system.clocks()
     }
 
@@ -63,7 +61,7 @@ final class NetworkLoop: @unchecked Sendable {
             let now = system.clocks()
             if entries[2].revents != 0 { takeClock(at: now) }
             if let routes { take(from: routes, at: now.boot) } else { lookAgain(at: now.boot) }
-            if settling.tell(at: now.boot) { tell() }
+            if settling.tell(at: now.boot) { report() }
         }
     }
 
@@ -85,29 +83,17 @@ final class NetworkLoop: @unchecked Sendable {
         for _ in 0..<Self.mostAtOnce {
             switch routes.receive() {
             case .nothing: return
-            case .overrun: lose(at: now)
-            case .datagram(let bytes):
-                let result = RouteMessageParser.parse(bytes)
-                for message in result.messages where picture.apply(message) { note(.network, at: now) }
-                if result.isDamaged { lose(at: now) }
+            case .overrun: areMessagesLost = true
+            case .datagram(let bytes): if !carriers.read(bytes) { areMessagesLost = true }
             }
+            note(.network, at: now)
         }
-    }
-
-    /// Reads the addresses again and assumes a change, because messages were lost.
-    private func lose(at now: UInt64) {
-        picture = NetworkPicture(addresses: system.look().addresses)
-        note(.network, at: now)
     }
 
     private func lookAgain(at now: UInt64) {
         guard now >= nextLook else { return }
         nextLook = now + system.lookInterval
-        let found = system.look()
-        guard found != surroundings else { return }
-        surroundings = found
-        picture = NetworkPicture(addresses: found.addresses)
-        note(.network, at: now)
+        if system.look() != told.surroundings { note(.network, at: now) }
     }
 
     private func note(_ cause: NetworkChange.Cause, at now: UInt64) {
@@ -115,14 +101,21 @@ final class NetworkLoop: @unchecked Sendable {
         settling.note(at: now)
     }
 
-    private func tell() {
-        let addresses = picture.allAddresses
-        let returned = picture.takeReturnedLinks()
+    /// Reports what changed since the last report. A message may repeat what is known already.
+    private func report() {
+        let found = system.look()
+        let returned = carriers.takeReturned()
+        if found == told.surroundings, carriers == told.carriers, returned.isEmpty, !areMessagesLost {
+            causes.remove(.network)
+        }
+        let gone = told.surroundings.addresses.subtracting(found.addresses)
+        told = (found, carriers)
+        areMessagesLost = false
+        if causes.isEmpty { return }
         let change = NetworkChange(
-            causes: causes, goneAddresses: toldAddresses.subtracting(addresses),
+            causes: causes, goneAddresses: gone,
             returnedAddresses: returned.isEmpty ? [] : system.addressesOfLinks(returned))
         causes = []
-        toldAddresses = addresses
         onChange(change)
     }
 }

@@ -41,7 +41,7 @@ struct Surroundings: Equatable, Sendable {
 
     /// IPv6: address, link, length, scope, flags, name.
     private static func addresses(inIfInet6 text: String) -> Set<IPAddress> {
-        // IFA_F_DADFAILED and IFA_F_TENTATIVE, see RouteMessageParser.
+        // IFA_F_DADFAILED: another machine has the address. IFA_F_TENTATIVE: the kernel still looks for one.
         let unusable: UInt32 = 0x08 | 0x40
         let found = text.split(separator: "\n").compactMap { line -> IPAddress? in
             let words = line.split(separator: " ")

@@ -1,7 +1,8 @@
 /// International labels of host names in ASCII (RFC 3492).
 ///
 /// No library does this: a picture's place in the mirror follows from its host, so the encoding must be the same on
-/// every machine, in every locale and after every update. docs/rooms/network.md compares it with libidn2 and libcurl.
+/// every machine, in every locale and after every update. docs/rooms/network-and-watch.md compares it with libidn2 and
+/// libcurl.
 enum Punycode {
     // RFC 3492, section 5.
     private static let base = 36

@@ -67,18 +67,6 @@ struct Compare: ParsableCommand {
         report.attempt("P10", "up to \(plan.paths) paths") { report in
             try Growth(sizes: P10.sizes(upTo: plan.paths), pairs: pairs).run(workplace) { report.add($0) }
         }
-        report.attempt("P11", "\(plan.pictures) avatars of 12 megapixels") { report in
-            report.add(try AvatarDrawing(count: plan.pictures, pairs: pairs).run(workplace))
-        }
-        report.attempt("P12", "\(plan.compressed) pictures compressed") { report in
-            report.add(try PictureCompression(count: plan.compressed, pairs: pairs).run(workplace))
-        }
-        report.attempt("P13", "a video of \(plan.videoSeconds) s converted") { report in
-            report.add(try VideoConversion(seconds: plan.videoSeconds, pairs: min(pairs, 3)).run(workplace))
-        }
-        report.attempt("avatars", "look-ups in the avatar cache") { report in
-            try AvatarLookups(pictures: 2000, lookups: 50_000).run(workplace).forEach { report.add($0) }
-        }
     }
 }
 
@@ -101,21 +89,13 @@ struct ComparePlan: Equatable {
     var linkFiles: Int
     /// The largest number of paths (P10).
     var paths: Int
-    /// Pictures to draw (P11).
-    var pictures: Int
-    /// Pictures to compress (P12).
-    var compressed: Int
-    /// Length of the video to convert (P13).
-    var videoSeconds: Int
-
     static let full = ComparePlan(
         pairs: 5, large: ByteCount(4 << 30), files: 10_000, sparse: ByteCount(10 << 30), drops: 200, finished: 100_000,
-        linkFile: ByteCount(256 << 20), linkFiles: 1000, paths: 1_000_000, pictures: 1000, compressed: 100,
-        videoSeconds: 30)
+        linkFile: ByteCount(256 << 20), linkFiles: 1000, paths: 1_000_000)
 
     static let quick = ComparePlan(
         pairs: 1, large: ByteCount(256 << 20), files: 500, sparse: ByteCount(1 << 30), drops: 20, finished: 2000,
-        linkFile: ByteCount(16 << 20), linkFiles: 100, paths: 2000, pictures: 40, compressed: 8, videoSeconds: 4)
+        linkFile: ByteCount(16 << 20), linkFiles: 100, paths: 2000)
 
     /// Returns the plan with every size halved, or cut to a tenth, until it needs no more disk space than this.
     func fitting(freeBytes: Int64) -> ComparePlan {

@@ -49,12 +49,9 @@ final class Installation {
 
     /// Starts both programs and waits until the agent is idle.
     ///
-    /// - Parameters:
-    ///   - link: The link between the agent and a receiver; nil for loopback.
-    ///   - media: The lines of the table `[media]`.
+    /// - Parameter link: The link between the agent and a receiver; nil for loopback.
     init(
-        _ programs: Programs, in directory: String, server kind: Server = .receiver, over link: LongLink? = nil,
-        media: String = ""
+        _ programs: Programs, in directory: String, server kind: Server = .receiver, over link: LongLink? = nil
     ) throws {
         outbox = try Workplace.makeDirectory("\(directory)/outbox")
         control = ControlRequest(socket: "\(directory)/state/control.sock")
@@ -73,7 +70,7 @@ final class Installation {
         self.startAgent = startAgent
         do {
             try TextFile.write(
-                Self.configuration(remote.table) + (media.isEmpty ? "" : "\n[media]\n\(media)\n"), to: configuration)
+                Self.configuration(remote.table), to: configuration)
             agent = try startAgent()
         } catch {
             server?.stop()

@@ -19,19 +19,14 @@ struct Latency {
     static let size = 100 << 10
 
     let count: Int
-    /// The number of videos that the agent converts meanwhile, one after the other; 0: it is idle.
-    var films = 0
 
     func run(_ workplace: Workplace) throws -> [Drop: Times] {
         try workplace.require(freeBytes: Int64(count * Self.size) * 6 + (1 << 30))
         note("\(count) drops by rename and \(count) by copy, one at a time")
         return try workplace.withRoom("latency") { room in
-            let media = films > 0 ? "transcode_video = true" : ""
-            let installation = try Installation(workplace.programs, in: room, media: media)
+            let installation = try Installation(workplace.programs, in: room)
             defer { installation.stop() }
             let watch = try SidecarWatch(installation.outbox)
-            let names = try (0..<films).map { try dropFilm($0, room: room, outbox: installation.outbox) }
-            if let first = names.first { try untilProcessing(first, watch, installation.agent) }
             var bytes = RandomBytes(seed: 5)
             var times: [Drop: Times] = [:]
             for number in 0..<count {
@@ -43,30 +38,7 @@ struct Latency {
                     times[drop, default: Times()].done.append(done)
                 }
             }
-            if films > 0, try names.allSatisfy({ try watch.isDone($0) }) {
-                throw Failure("all videos were converted before the last drop; give more --films")
-            }
             return times
-        }
-    }
-
-    /// Puts a video into the outbox: a minute of 1920x1080, each with other bytes.
-    private func dropFilm(_ number: Int, room: String, outbox: String) throws -> String {
-        let name = "film-\(number).mp4"
-        let path = "\(room)/\(name)"
-        try TestVideo.make(path, seconds: 60, seed: number)
-        guard rename(path, "\(outbox)/\(name)") == 0 else { throw Failure.system(outbox) }
-        return name
-    }
-
-    private func untilProcessing(
-        _ name: String, _ watch: borrowing SidecarWatch, _ agent: ChildProcess
-    ) throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while watch.state(of: name) != "processing" {
-            try agent.checkRunning()
-            guard ContinuousClock.now < deadline else { throw Failure("\(name) was not processed within 60 s") }
-            usleep(10_000)
         }
     }
 
@@ -75,8 +47,7 @@ struct Latency {
         var findings: [Finding] = []
         for drop in Drop.allCases {
             guard let times = times[drop] else { continue }
-            let agent = films > 0 ? "an agent that converts videos" : "idle agent"
-            let how = "by \(drop), \(Self.size >> 10) KiB, \(agent)"
+            let how = "by \(drop), \(Self.size >> 10) KiB, idle agent"
             findings.append(
                 Finding(
                     measure: "P5", what: "drop → sidecar, \(how)",
@@ -161,14 +132,13 @@ struct P6: ParsableCommand {
 
     @OptionGroup var options: Options
     @Option(help: "How many drops of each kind.") var count = 200
-    @Option(help: "How many videos of a minute the agent converts meanwhile.") var films = 0
 
     func validate() throws {
-        guard count > 0, films >= 0 else { throw ValidationError("--count must be positive, --films not negative") }
+        guard count > 0 else { throw ValidationError("--count must be positive") }
     }
 
     func run() throws {
-        let measure = Latency(count: count, films: films)
+        let measure = Latency(count: count)
         try Report.run(options) { workplace, report in
             measure.findings(try measure.run(workplace), ["P6"]).forEach { report.add($0) }
         }

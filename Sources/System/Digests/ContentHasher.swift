@@ -35,32 +35,6 @@ public struct ContentHasher {
             whole: withSHA256 || wantsParts && isOnePart, partSize: wantsParts && !isOnePart ? parts?.partSize : nil)
     }
 
-    /// Continues from the progress of another hasher on this machine, without digests of parts.
-    ///
-    /// - Returns: nil if `progress` is invalid, or lacks or contains SHA-256 contrary to `withSHA256`.
-    public init?(
-        secret: DigestSecret, withSHA256: Bool = false, helper: SerialThread? = nil, continuing progress: HashProgress
-    ) {
-        self.init(secret: secret, withSHA256: withSHA256, helper: helper)
-        guard let state = MD5Hasher(state: Array(progress.state.prefix(MD5Hasher.stateSize))) else { return nil }
-        md5.whole = state
-        let rest = Array(progress.state.dropFirst(MD5Hasher.stateSize))
-        if withSHA256 {
-            guard let state = SHA256Hasher(state: rest) else { return nil }
-            sha256.whole = state
-        } else if !rest.isEmpty {
-            return nil
-        }
-        blocks.digests = progress.digests
-        size = progress.size
-    }
-
-    /// The progress at a block boundary; nil within a block.
-    public var progress: HashProgress? {
-        guard blocks.isBetweenBlocks, let state = md5.whole?.state else { return nil }
-        return HashProgress(state: state + (withSHA256 ? sha256.whole?.state ?? [] : []), digests: blocks.digests)
-    }
-
     /// Adds the next bytes.
     ///
     /// - Parameter meanwhile: called once before this returns, to read the bytes that follow. If there is a helper, one of the
@@ -135,8 +109,6 @@ private struct BlockDigests {
 
     init(secret: DigestSecret) { digester = BlockDigester(secret: secret) }
 
-    var isBetweenBlocks: Bool { fill == 0 }
-
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
         while !rest.isEmpty {
@@ -165,21 +137,4 @@ private final class Handover<Value>: @unchecked Sendable {
     // Unchecked: `SerialThread.run(_:beside:)` orders the accesses.
     var value: Value
     init(_ value: Value) { self.value = value }
-}
-
-/// The state of an unfinished hash after a whole number of blocks of 512 KiB.
-public struct HashProgress: Equatable, Sendable {
-    /// The state of MD5 and, if computed, of SHA-256, in this machine's format.
-    public var state: [UInt8]
-    /// The keyed digests of the blocks hashed so far.
-    public var digests: [UInt64]
-
-    /// Creates a progress from both parts.
-    public init(state: [UInt8], digests: [UInt64]) {
-        self.state = state
-        self.digests = digests
-    }
-
-    /// The number of bytes hashed.
-    public var size: UInt64 { UInt64(digests.count) * UInt64(BlockDigester.blockSize) }
 }

@@ -1,11 +1,9 @@
 import CCrypto
 
-/// Computes an MD5 (RFC 1321). The state is a plain value: it can be copied, stored and continued on this machine.
+/// Computes an MD5 (RFC 1321). The state is a plain value, which can be copied.
 public struct MD5Hasher {
     /// How many digests ``update(each:_:)`` computes together.
     public static let mostTogether = Int(OUTBOX_MD5_LANES)
-    /// The number of bytes in a stored state.
-    static let stateSize = MemoryLayout<MD5_CTX>.size
 
     // man 3 MD5_Init, MD5_Update, MD5_Final: they fail only for null pointers, so their results are ignored.
     private var context = MD5_CTX()
@@ -14,19 +12,6 @@ public struct MD5Hasher {
     public init() {
         MD5_Init(&context)
     }
-
-    /// Continues from a ``state`` of this machine.
-    ///
-    /// - Returns: nil if the bytes can't be such a state.
-    init?(state: [UInt8]) {
-        guard state.count == Self.stateSize else { return nil }
-        withUnsafeMutableBytes(of: &context) { $0.copyBytes(from: state) }
-        // `MD5_Update` copies to this offset within an incomplete block.
-        guard context.num < UInt32(MD5_CBLOCK) else { return nil }
-    }
-
-    /// The state as bytes.
-    var state: [UInt8] { withUnsafeBytes(of: context) { Array($0) } }
 
     /// Adds the next bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {

@@ -1,10 +1,7 @@
 import CCrypto
 
-/// Computes a SHA-256 (FIPS 180-4). The state is a plain value: it can be copied, stored and continued on this machine.
+/// Computes a SHA-256 (FIPS 180-4). The state is a plain value, which can be copied.
 public struct SHA256Hasher {
-    /// The number of bytes in a stored state.
-    static let stateSize = MemoryLayout<SHA256_CTX>.size
-
     // man 3 SHA256_Init, SHA256_Update, SHA256_Final: they fail only for null pointers, so their results are ignored.
     private var context = SHA256_CTX()
 
@@ -12,19 +9,6 @@ public struct SHA256Hasher {
     public init() {
         SHA256_Init(&context)
     }
-
-    /// Continues from a ``state`` of this machine.
-    ///
-    /// - Returns: nil if the bytes can't be such a state.
-    init?(state: [UInt8]) {
-        guard state.count == Self.stateSize else { return nil }
-        withUnsafeMutableBytes(of: &context) { $0.copyBytes(from: state) }
-        // `SHA256_Update` copies to offset `num` within an incomplete block; `SHA256_Final` writes `md_len` bytes.
-        guard context.num < UInt32(SHA256_CBLOCK), context.md_len == UInt32(SHA256_DIGEST_LENGTH) else { return nil }
-    }
-
-    /// The state as bytes.
-    var state: [UInt8] { withUnsafeBytes(of: context) { Array($0) } }
 
     /// Adds the next bytes.
     public mutating func update(_ bytes: UnsafeRawBufferPointer) {

@@ -5,6 +5,9 @@ public struct DeadlineHeap<Time: Comparable, Value> {
     /// Creates an empty heap.
     public init() {}
 
+    /// The number of values.
+    public var count: Int { items.count }
+
     /// The earliest deadline.
     public var first: Time? { items.first?.time }
 

@@ -76,9 +76,3 @@ extension IPAddress {
         self = IPAddress(bytes: bytes) ?? IPAddress(0, 0, 0, 0)
     }
 }
-
-extension Route {
-    static let usual = Route(
-        destination: IPAddress(0, 0, 0, 0), length: 0, gateway: IPAddress(192, 0, 2, 1), link: 3, table: 254,
-        priority: 0)
-}

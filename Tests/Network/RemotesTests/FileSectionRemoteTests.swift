@@ -67,6 +67,16 @@ struct FileSectionRemoteTests {
         #expect(files?.first?["path"] as? String == "d/%FF.j")
     }
 
+    @Test(
+        "other odd names are sent unchanged",
+        arguments: ["\"; filename=\"x.jpg", "a\r\n\r\nb.jpg", "-x", "\u{1F600}.jpg", "a.j\"p\"g"])
+    func unchangedName(name: String) async throws {
+        let transport = ScriptedTransport(data: #"{"fileIds":["1"]}"#)
+        _ = await remote(transport).register([try TestContent(1, size: 1, name: name).description])
+        let files = transport.requests.first?.json["files"] as? [[String: Any]]
+        #expect(files?.first?["fileName"] as? String == name)
+    }
+
     @Test("without a token, requests have no Authorization header")
     func noToken() async throws {
         let transport = ScriptedTransport(data: #"{"fileIds":["1"]}"#)

@@ -100,6 +100,13 @@ struct ReplyJudgeTests {
         #expect(error?.message.contains("LimitRequestBody") == true)
     }
 
+    @Test("names the filter of a proxy that rejects a request", arguments: [400, 403, 406])
+    func filtered(status: Int) {
+        let error = error(reply(status, "<html>Rejected</html>"))
+        #expect(error?.code == "bad_reply")
+        #expect(error?.message.contains("ModSecurity") == true)
+    }
+
     @Test("waits if a proxy drops the header field file_block, until a fragment has arrived")
     func headerDropped() {
         let usual = UsualReply()
@@ -211,12 +218,14 @@ struct ReplyJudgeTests {
     func webPage(body: String, type: String) {
         let error = error(reply(200, body, headers: [.contentType: type]))
         #expect(error?.code == "captive_portal")
-        #expect(error?.message.contains("Log in to the network") == true)
+        #expect(error?.message.contains("captive portal? Log in to the network") == true)
     }
 
     @Test("511 is reported as a captive portal")
     func networkLogin() {
-        #expect(error(reply(511, "<html>"))?.code == "captive_portal")
+        let error = error(reply(511, "<html>"))
+        #expect(error?.code == "captive_portal")
+        #expect(error?.message.contains("captive portal") == true)
     }
 
     @Test("a redirect is reported with its target without the query, and is not followed")
@@ -225,6 +234,7 @@ struct ReplyJudgeTests {
         #expect(error?.code == "redirected")
         #expect(error?.message.contains("http://portal.example/login (302)") == true)
         #expect(error?.message.contains("mac=") == false)
+        #expect(error?.message.contains("captive portal") == true)
     }
 
     @Test("a non-JSON reply of the server is not reported as a portal")

@@ -17,7 +17,7 @@ struct PunycodeTests {
 }
 
 /// Names with the results of this code and of libidn2 2.3.3 (`idn2_lookup_u8` with `IDN2_NFC_INPUT` and
-/// `IDN2_NONTRANSITIONAL`). nil means refused. docs/rooms/network.md explains the differences.
+/// `IDN2_NONTRANSITIONAL`). nil means refused. docs/rooms/network-and-watch.md explains the differences.
 struct HostNameTests {
     /// Names on which both agree.
     static let alike: [(name: String, ascii: String?)] = [

@@ -98,44 +98,6 @@ struct ContentHasherTests {
         #expect(result.content.seal.size == UInt64(size))
     }
 
-    @Test("resumes in another hasher after any block", arguments: [0, 1, 2, 3])
-    func continued(blocks: Int) throws {
-        let bytes = pattern(3 * BlockDigester.blockSize + 17)
-        let whole = try hash([bytes])
-        let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
-        var first = ContentHasher(secret: secret)
-        bytes.prefix(blocks * BlockDigester.blockSize).withUnsafeBytes { first.update($0) }
-        let progress = try #require(first.progress)
-        #expect(progress.size == UInt64(blocks * BlockDigester.blockSize))
-        var second = try #require(ContentHasher(secret: secret, continuing: progress))
-        bytes.dropFirst(blocks * BlockDigester.blockSize).withUnsafeBytes { second.update($0) }
-        let result = second.finish()
-        #expect(result.content.key == whole.content.key && result.content.seal.size == whole.content.seal.size)
-        #expect(result.digests.count == 4)
-        first.update(UnsafeRawBufferPointer(start: nil, count: 0))
-        [UInt8](repeating: 1, count: 5).withUnsafeBytes { first.update($0) }
-        #expect(first.progress == nil)
-    }
-
-    @Test("resumes the SHA-256 as well, and refuses a state without SHA-256")
-    func continuedWithSHA256() throws {
-        let bytes = pattern(BlockDigester.blockSize + 17)
-        let secret = try makeSecret(9)
-        var first = ContentHasher(secret: secret, withSHA256: true)
-        bytes.prefix(BlockDigester.blockSize).withUnsafeBytes { first.update($0) }
-        let progress = try #require(first.progress)
-        var second = try #require(ContentHasher(secret: secret, withSHA256: true, continuing: progress))
-        let rest = bytes.dropFirst(BlockDigester.blockSize)
-        rest.withUnsafeBytes { second.update($0) }
-        rest.withUnsafeBytes { first.update($0) }
-        let (expected, result) = (first.finish(), second.finish())
-        #expect(result.content == expected.content)
-        #expect(result.content.sha256 != nil)
-        #expect(ContentHasher(secret: secret, continuing: progress) == nil)
-        let lacking = HashProgress(state: Array(progress.state.prefix(92)), digests: progress.digests)
-        #expect(ContentHasher(secret: secret, withSHA256: true, continuing: lacking) == nil)
-    }
-
     @Test(
         "gives the same digests with a helper, and calls `meanwhile` once for each update", arguments: [false, true],
         [nil, SerialThread(name: "helper")])
@@ -154,14 +116,6 @@ struct ContentHasherTests {
         #expect(result.content == expected.content && result.digests == expected.digests)
         #expect((result.content.sha256 != nil) == withSHA256)
         #expect(calls.load(ordering: .relaxed) == 3)
-    }
-
-    @Test("refuses an invalid state")
-    func strange() throws {
-        let secret = try #require(DigestSecret([UInt8](repeating: 9, count: DigestSecret.length)))
-        for md5 in [[], [UInt8](repeating: 0, count: 16), [UInt8](repeating: 0xFF, count: 92)] {
-            #expect(ContentHasher(secret: secret, continuing: HashProgress(state: md5, digests: [])) == nil)
-        }
     }
 
     @Test("seals every byte", arguments: [0, 1, 524_287, 524_288, 700_000, 1_048_575])

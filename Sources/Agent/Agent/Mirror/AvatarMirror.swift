@@ -3,7 +3,9 @@ import Text
 import Avatars
 import ControlAPI
 import PictureJobs
+import LinuxSystem
 import Reports
+import Synchronization
 import UploadCore
 
 /// Serves the avatar cache to the control interface and the commands: adds error texts, waiting and counts.
@@ -13,15 +15,16 @@ final class AvatarMirror: AvatarBackend {
         let style: PictureStyle
     }
 
-    /// Maximum number of fetches and drawings in progress, including those whose callers left. Further requests wait.
-    private static let mostAtOnce = 256
+    /// Maximum number of pictures that are fetched on for callers whose patience has ended.
+    private static let mostPromised = 256
 
     private let cache: AvatarCache
     private let styles: [String: [PictureStep]]
     private let maximumSize: UInt64
     private let tally: AvatarTally
     private let lasts: Bool
-    private let underWay: SharedWork<Wish, Result<AvatarPicture, AvatarFailure>>
+    /// Requests whose callers will ask again.
+    private let promised = Mutex<[Wish: Task<Result<AvatarPicture, AvatarFailure>, Never>]>([:])
 
     /// - Parameters:
     ///   - cache: The cache. Its events must go to `tally`.
@@ -33,12 +36,11 @@ final class AvatarMirror: AvatarBackend {
         styles = configuration.avatarStyles
         maximumSize = configuration.avatarCache.maxSize
         self.tally = tally
-        underWay = SharedWork(mostAtOnce: Self.mostAtOnce) { await Self.fetch($0, from: cache) }
     }
 
     func picture(url: String, style: String, patience: Duration) async throws(AvatarTrouble) -> ServedPicture {
         let wish = try wish(url, style)
-        let result = await underWay.value(for: wish, patience: patience)
+        let result = await fetch(wish, patience: patience)
         if case .success(let picture)? = result { return served(picture) }
         // A stale or previously drawn picture is better than none.
         if let kept = await cache.kept(wish.address, wish.style) { return served(kept) }
@@ -117,16 +119,41 @@ final class AvatarMirror: AvatarBackend {
 
     // MARK: Fetching
 
-    private static func fetch(_ wish: Wish, from cache: AvatarCache) async -> Result<AvatarPicture, AvatarFailure> {
-        do throws(AvatarFailure) {
-            return .success(try await cache.picture(wish.address, wish.style))
-        } catch {
-            return .failure(error)
+    /// Returns nil if `patience` ended first. The cache then goes on, since the caller may ask again. If the caller's task is
+    /// cancelled, the cache goes on only for other callers.
+    private func fetch(_ wish: Wish, patience: Duration) async -> Result<AvatarPicture, AvatarFailure>? {
+        let request = Task { [cache] () -> Result<AvatarPicture, AvatarFailure> in
+            do throws(AvatarFailure) {
+                return .success(try await cache.picture(wish.address, wish.style))
+            } catch {
+                return .failure(error)
+            }
+        }
+        let result = await withTaskCancellationHandler {
+            await TimeLimit.wait(patience) { await request.value }
+        } onCancel: {
+            request.cancel()
+        }
+        if result == nil { promise(wish, request) }
+        return result
+    }
+
+    /// Keeps a request for a caller who may ask again. One request a picture is enough.
+    private func promise(_ wish: Wish, _ request: Task<Result<AvatarPicture, AvatarFailure>, Never>) {
+        let isKept = promised.withLock { promised in
+            if promised[wish] != nil || promised.count >= Self.mostPromised { return false }
+            promised[wish] = request
+            return true
+        }
+        guard isKept else { return request.cancel() }
+        Task {
+            _ = await request.value
+            promised.withLock { $0[wish] = nil }
         }
     }
 
-    /// Cancels all work in progress.
+    /// Cancels the requests whose callers have left.
     func stop() {
-        underWay.stop()
+        for request in promised.withLock({ Array($0.values) }) { request.cancel() }
     }
 }

@@ -1,3 +1,4 @@
+import LinuxSystem
 import UploadCore
 
 /// Decides which wanted pictures need a task, and when. A value without clock: callers pass in events and the time.
@@ -30,7 +31,16 @@ struct WantedPlan {
 
     private let maximumRunning: Int
     private var entries: [AvatarWish: Entry] = [:]
-    private var queue = DueQueue<AvatarWish>()
+    /// The wishes by due time, then by the order of their insertion.
+    private struct Turn: Comparable {
+        let due: MonotonicTime
+        let number: UInt64
+
+        static func < (left: Turn, right: Turn) -> Bool { (left.due, left.number) < (right.due, right.number) }
+    }
+
+    private var queue = DeadlineHeap<Turn, AvatarWish>()
+    private var inserted: UInt64 = 0
     private var running = 0
     private var heldUntil: MonotonicTime?
 
@@ -63,10 +73,9 @@ struct WantedPlan {
     mutating func start(now: MonotonicTime) -> [AvatarWish] {
         var started: [AvatarWish] = []
         if let heldUntil, now < heldUntil { return [] }
-        while running < maximumRunning, let (wish, due) = queue.first, due <= now {
-            queue.removeFirst()
+        while running < maximumRunning, let (turn, wish) = queue.pop(until: Turn(due: now, number: .max)) {
             // Skip outdated queue items: the picture has another due time now.
-            guard entries[wish]?.due == due else { continue }
+            guard entries[wish]?.due == turn.due else { continue }
             entries[wish]?.due = nil
             running += 1
             started.append(wish)
@@ -130,10 +139,15 @@ struct WantedPlan {
     var queuedTimes: Int { queue.count }
 
     private mutating func insert(_ wish: AvatarWish, due: MonotonicTime) {
-        queue.insert(wish, due: due)
+        push(wish, due: due)
         // Otherwise most items are outdated, so rebuild the queue.
         if queuedTimes <= 2 * entries.count + 64 { return }
-        queue = DueQueue()
-        for (wish, entry) in entries { if let due = entry.due { queue.insert(wish, due: due) } }
+        queue = DeadlineHeap()
+        for (wish, entry) in entries { if let due = entry.due { push(wish, due: due) } }
+    }
+
+    private mutating func push(_ wish: AvatarWish, due: MonotonicTime) {
+        inserted += 1
+        queue.push(wish, at: Turn(due: due, number: inserted))
     }
 }

@@ -1,4 +1,4 @@
-// OpenSSL's MD5 and SHA-256 with their states in the open, so that a hash can be copied, stored and continued.
+// OpenSSL's MD5 and SHA-256 with their states in the open: several MD5s are computed side by side.
 #pragma once
 // Deprecated in favour of `EVP_MD_CTX`, which hides the state. MD5 is a key here, never a signature.
 #define OPENSSL_SUPPRESS_DEPRECATED

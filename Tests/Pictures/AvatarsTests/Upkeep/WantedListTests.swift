@@ -161,19 +161,3 @@ struct WantedPlanTests {
         #expect(plan.nextDue == nil)
     }
 }
-
-struct DueQueueTests {
-    @Test func `the earliest comes first, equals in their order`() {
-        var queue = DueQueue<Int>()
-        let times: [UInt64] = [5, 3, 9, 3, 1, 7, 3, 0, 9, 2]
-        for (number, time) in times.enumerated() { queue.insert(number, due: MonotonicTime(nanoseconds: time)) }
-        var order: [Int] = []
-        while let first = queue.first {
-            order.append(first.element)
-            queue.removeFirst()
-        }
-        #expect(order == [7, 4, 9, 1, 3, 6, 0, 5, 2, 8])
-        queue.removeFirst()
-        #expect(queue.first == nil)
-    }
-}

@@ -1,42 +1,43 @@
 import LinuxSystem
 import Synchronization
 
-/// Gives free memory back to the system when the agent comes to rest.
+/// Gives free memory of the heap back to the system, each second while the agent works and once more when it has come to
+/// rest. Otherwise a burst of files leaves a heap of twice the size.
 final class MemoryReturn: Sendable {
     private struct State {
-        var isWaiting = false
+        var isRunning = false
         var hasWorked = false
     }
 
     private let state = Mutex(State())
-    private let rest: Duration
+    private let pause: Duration
     private let trim: @Sendable () -> Void
 
-    /// - Parameter rest: how long nothing must happen.
-    init(rest: Duration = .seconds(1), trim: @escaping @Sendable () -> Void = Memory.trimHeap) {
-        self.rest = rest
+    /// - Parameter pause: time between two returns, and how long nothing must happen before the last one.
+    init(pause: Duration = .seconds(1), trim: @escaping @Sendable () -> Void = Memory.trimHeap) {
+        self.pause = pause
         self.trim = trim
     }
 
-    /// Records that the agent has worked. Waits for its rest, unless that has begun.
+    /// Records that the agent has worked. Begins to give memory back, unless that has begun.
     func worked() {
-        let mustWait = state.withLock { state in
-            defer { state = State(isWaiting: true, hasWorked: true) }
-            return !state.isWaiting
+        let mustBegin = state.withLock { state in
+            defer { state = State(isRunning: true, hasWorked: true) }
+            return !state.isRunning
         }
-        if mustWait { Task { await waitForRest() } }
+        if mustBegin { Task { await run() } }
     }
 
-    private func waitForRest() async {
+    private func run() async {
         var works = true
         while works {
             state.withLock { $0.hasWorked = false }
-            try? await Timers.sleep(for: rest)
+            try? await Timers.sleep(for: pause)
+            trim()
             works = state.withLock { state in
-                state.isWaiting = state.hasWorked
+                state.isRunning = state.hasWorked
                 return state.hasWorked
             }
         }
-        trim()
     }
 }

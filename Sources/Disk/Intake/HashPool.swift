@@ -66,7 +66,8 @@ package final class HashPool: Sendable {
     ///   - withSHA256: whether to compute SHA-256 as well. Needed for files that leave the outbox after the upload.
     ///   - parts: receives the digests of parts that the protocol wants; `nil` if it wants none.
     package init(
-        files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, withSHA256: Bool = false, parts: PartDigestStore? = nil
+        files: OutboxFiles, rules: IntakeRules, secret: DigestSecret, threads: Int, withSHA256: Bool = false,
+        parts: PartDigestStore? = nil
     ) {
         self.files = files
         let stalls = files.mounts?.lanes.stalls ?? Stalls()

@@ -47,7 +47,7 @@ package struct SourceReport: Equatable, Sendable {
         self.state = state
         self.acceptedAt = acceptedAt
         self.updatedAt = updatedAt
-        title = String(directory.description.split(separator: "/").last ?? "")
+        title = directory.shownName
         revision = 0
         progress = 0
         size = 0

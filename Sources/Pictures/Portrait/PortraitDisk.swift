@@ -88,11 +88,10 @@ struct PortraitDisk: Sendable {
         do throws(Errno) {
             let file = SharedDescriptor(try directory.open(Array(name.utf8), flags: O_RDONLY | O_NOFOLLOW))
             var bytes = [UInt8](repeating: 0, count: 1 << 20)
-            var outcome = Result<Int, Errno>.success(0)
-            bytes.withUnsafeMutableBytes { buffer in
-                outcome = Result { () throws(Errno) in try file.read(into: buffer, at: 0) }
+            let count = try bytes.withUnsafeMutableBufferPointer { buffer throws(Errno) in
+                try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
             }
-            bytes.removeLast(bytes.count - (try outcome.get()))
+            bytes.removeLast(bytes.count - count)
             return bytes
         } catch {
             if error == .noSuchFileOrDirectory { return nil }

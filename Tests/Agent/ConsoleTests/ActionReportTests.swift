@@ -91,7 +91,7 @@ struct ActionReportTests {
         report.add([ActionOutcome(file, refusal: "it is \"paused\"")], isNamed: true)
         let told = #"{"file":\#(try text(file)),"reason":"it is \"paused\""}"#
         #expect(try text(report) == #"{"changed":[],"counts":\#(one),"failed":[],"unchanged":[\#(told)]}"#)
-        let post = SourceEntry(try SourceReport.sample("sea", .file(.done)))
+        let post = try SourceEntry(SourceReport.sample("sea", .file(.done)))
         report.add(ActionOutcome(post, refusal: "it is done already"))
         let failed = #"{"reason":"it is done already","source":\#(try text(post))}"#
         let bad = none.replacing("failed\":0", with: "failed\":1")

@@ -69,7 +69,7 @@ struct FileSectionRemoteTests {
 
     @Test(
         "other odd names are sent unchanged",
-        arguments: ["\"; filename=\"x.jpg", "a\r\n\r\nb.jpg", "-x", "\u{1F600}.jpg", "a.j\"p\"g"])
+        arguments: ["\"; filename=\"x.jpg", "a\r\n\r\nb.jpg", "-x", "\u{1F600}.jpg", "a.j\"p\"g", "\u{301}x.jpg"])
     func unchangedName(name: String) async throws {
         let transport = ScriptedTransport(data: #"{"fileIds":["1"]}"#)
         _ = await remote(transport).register([try TestContent(1, size: 1, name: name).description])

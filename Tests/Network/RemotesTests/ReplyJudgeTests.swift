@@ -363,6 +363,11 @@ struct ReplyJudgeTests {
             .badReply(""), .other(""), .body(BodyTooShort(promised: 2, delivered: 1)),
         ]
         for error in errors { #expect(Judgement(RemoteFailure(error, endpoint: "x")) == .temporary, "\(error)") }
+        let codes: [(TransportError, String)] = [(.stalled(""), "stalled"), (.replyTimeout(""), "reply_timeout")]
+        for (error, code) in codes {
+            guard case .temporary(let told, _, _) = RemoteFailure(error, endpoint: "x") else { continue }
+            #expect(told.code == code)
+        }
         #expect(Judgement(RemoteFailure(.badURL(""), endpoint: "x")) == .slow)
         #expect(Judgement(RemoteFailure(.badRequest(""), endpoint: "x")) == .permanent)
         #expect(RemoteFailure(.cancelled, endpoint: "x") == .cancelled)

@@ -65,7 +65,10 @@ package enum OfflineFiles {
                     return report
                 }
             }
-            return (reports.sorted { $0.path < $1.path }.map(FileEntry.init), sources.map(SourceEntry.init))
+            return (
+                try reports.sorted { $0.path < $1.path }.map { try FileEntry($0) },
+                try sources.map { try SourceEntry($0) }
+            )
         } catch {
             throw .inputOutput(path: path, reason: "\(error)")
         }

@@ -62,11 +62,9 @@ package struct PlaceholderPicture: Equatable, Sendable {
             guard status.kind == .regular else { return [] }
             guard status.size <= longest else { throw .fileTooLarge }
             var bytes = [UInt8](repeating: 0, count: Int(status.size))
-            var result = Result<Int, Errno>.success(0)
-            bytes.withUnsafeMutableBytes { buffer in
-                result = Result { () throws(Errno) in try file.read(into: buffer, at: 0) }
+            let count = try bytes.withUnsafeMutableBufferPointer { buffer throws(Errno) in
+                try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
             }
-            let count = try result.get()
             return Array(bytes.prefix(count))
         } catch {
             throw Unusable(reason: error == .fileTooLarge ? "it has more than \(longest) bytes" : "\(error)")

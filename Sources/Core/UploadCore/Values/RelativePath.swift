@@ -102,6 +102,13 @@ public struct RelativePath: Hashable, Sendable {
     public var isUTF8: Bool { String(validating: bytes, as: UTF8.self) != nil }
 }
 
+extension RelativePath {
+    /// The last part of ``description``. By bytes: a combining mark would hide the slash before it from Swift's characters.
+    package var shownName: String {
+        String(description.utf8.split(separator: Self.slash).last ?? description.utf8[...]) ?? description
+    }
+}
+
 extension RelativePath: CustomStringConvertible {
     /// The path for display and JSON: unchanged if valid UTF-8, else with invalid bytes and every `%` percent-encoded.
     public var description: String {

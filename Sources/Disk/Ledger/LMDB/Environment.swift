@@ -23,6 +23,7 @@ final class Environment: @unchecked Sendable {
     let tables: [Table]
     private let writer = Atomic<UInt>(0)
     private let spareReads = SpareReads()
+    let mapped = MappedPages()
 
     /// Bytes of hole after the last page in use: see `keepFileAhead`.
     private static let fileSlack = 4 << 20
@@ -135,8 +136,10 @@ final class Environment: @unchecked Sendable {
         do throws(LMDBError) {
             let handle = try opened()
             spareReads.free()
+            mapped.addresses = nil
             try LMDBError.check(mdb_env_set_mapsize(handle, doubled), "mdb_env_set_mapsize", path)
             mapSize = doubled
+            try findMap()
         } catch {
             // A failed mmap leaves LMDB without any map: only reopening restores the old map.
             closeHandle()
@@ -243,6 +246,7 @@ final class Environment: @unchecked Sendable {
             // A killed reader keeps its slot, which blocks reuse of every page freed since.
             try LMDBError.check(mdb_reader_check(created, nil), "mdb_reader_check", path)
             try openTables()
+            try findMap()
             try keepFileAhead()
             foreignWrites.accept()
         } catch {
@@ -253,7 +257,23 @@ final class Environment: @unchecked Sendable {
     }
 
     private func reading(_ transaction: OpaquePointer) -> ReadTransaction {
-        ReadTransaction(handle: transaction, tables: handles)
+        ReadTransaction(handle: transaction, tables: handles, mapped: mapped)
+    }
+
+    /// Finds out where LMDB mapped the file, which LMDB tells only of fixed maps: around the names of the tables.
+    ///
+    /// LMDB moves the map only in `mdb_env_open`, `mdb_env_set_mapsize` and `mdb_env_close`.
+    private func findMap() throws(LMDBError) {
+        let transaction = try begin(flags: UInt32(MDB_RDONLY))
+        defer { mdb_txn_abort(transaction) }
+        // "FREE_DBI 0, MAIN_DBI 1" (mdb.c)
+        let names = ReadTransaction(handle: transaction, tables: [1], mapped: mapped)
+        var address: UnsafeRawPointer?
+        try names.scan(Table(index: 0, name: "names of tables"), from: []) { name, _ in
+            address = name.baseAddress
+            return false
+        }
+        mapped.addresses = address.flatMap(FileMaps.readOnly)
     }
 
     private func openTables() throws(LMDBError) {
@@ -294,6 +314,7 @@ final class Environment: @unchecked Sendable {
 
     private func closeHandle() {
         spareReads.free()
+        mapped.addresses = nil
         if let handle { mdb_env_close(handle) }
         handle = nil
         handles = []

@@ -8,12 +8,15 @@ import CLMDB
 struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     let tables: [MDB_dbi]
+    /// Counts each record that is read.
+    let mapped: MappedPages
 
     /// Passes a key's value to `body`; returns nil if the key does not exist.
     func get<Value>(
         _ table: Table, _ key: [UInt8], _ body: (UnsafeRawBufferPointer) -> Value
     ) throws(LMDBError) -> Value? {
-        try withKey(key) { raw throws(LMDBError) in
+        defer { mapped.used() }
+        return try withKey(key) { raw throws(LMDBError) in
             var value = MDB_val()
             let code = mdb_get(handle, tables[table.index], &raw, &value)
             if code == MDB_NOTFOUND { return nil }
@@ -26,6 +29,7 @@ struct ReadTransaction: ~Copyable {
     func scan(
         _ table: Table, from start: [UInt8], _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
     ) throws(LMDBError) {
+        defer { mapped.used() }
         var cursor: OpaquePointer?
         try LMDBError.check(mdb_cursor_open(handle, tables[table.index], &cursor), "mdb_cursor_open", table.name)
         // "A cursor in a read-only transaction must be closed explicitly, before or after its transaction ends"
@@ -36,6 +40,7 @@ struct ReadTransaction: ~Copyable {
             var code = mdb_cursor_get(cursor, &key, &value, start.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
             while code == MDB_SUCCESS {
                 if !body(key.bytes, value.bytes) { return }
+                mapped.used()
                 code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
             }
             if code != MDB_NOTFOUND { try LMDBError.check(code, "mdb_cursor_get", table.name) }
@@ -116,6 +121,7 @@ struct WriteTransaction: ~Copyable {
 
     /// Stores a value, replacing the key's previous value.
     func put(_ table: Table, _ key: [UInt8], _ value: borrowing [UInt8]) throws(LMDBError) {
+        defer { reading.mapped.used() }
         let code = value.withUnsafeBytes { bytes in
             withKey(key) { raw in
                 // LMDB copies the bytes without changing them.
@@ -128,6 +134,7 @@ struct WriteTransaction: ~Copyable {
 
     /// Removes all keys of a table.
     func clear(_ table: Table) throws(LMDBError) {
+        defer { reading.mapped.used() }
         try LMDBError.check(mdb_drop(reading.handle, reading.tables[table.index], 0), "mdb_drop", table.name)
     }
 
@@ -136,6 +143,7 @@ struct WriteTransaction: ~Copyable {
     /// - Returns: whether the key existed.
     @discardableResult
     func remove(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
+        defer { reading.mapped.used() }
         let code = withKey(key) { raw in mdb_del(reading.handle, reading.tables[table.index], &raw, nil) }
         if code == MDB_NOTFOUND { return false }
         try LMDBError.check(code, "mdb_del", table.name)

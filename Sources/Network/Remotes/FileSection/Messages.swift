@@ -17,12 +17,11 @@ enum Messages {
             var sha256: String?
 
             init(_ upload: UploadDescription) {
-                let shown = upload.path.description
-                fileName = String(shown.split(separator: "/").last ?? Substring(shown))
+                fileName = upload.path.shownName
                 totalSize = upload.plan.size
                 md5 = upload.key.description
                 mimeType = upload.type.mime
-                path = shown
+                path = upload.path.description
                 modified = upload.modified
                 width = upload.facts.width
                 height = upload.facts.height

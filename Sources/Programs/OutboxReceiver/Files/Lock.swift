@@ -19,7 +19,9 @@ final class Lock: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    func locked<Result>(_ body: () throws -> sending Result) rethrows -> sending Result {
+    func locked<Result, Failure: Error>(
+        _ body: () throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return try body()

@@ -75,13 +75,7 @@ struct Journal: ~Copyable {
 
     private static func endsInNewline(_ file: OpenFile, _ length: Int64) throws(Errno) -> Bool {
         var last: UInt8 = 0
-        var outcome: Result<Int, Errno> = .success(0)
-        withUnsafeMutableBytes(of: &last) { byte in
-            do throws(Errno) { outcome = .success(try file.read(into: byte, at: length - 1)) } catch {
-                outcome = .failure(error)
-            }
-        }
-        _ = try outcome.get()
+        _ = try withUnsafeMutableBytes(of: &last) { byte throws(Errno) in try file.read(into: byte, at: length - 1) }
         return last == UInt8(ascii: "\n")
     }
 
@@ -112,11 +106,7 @@ struct Journal: ~Copyable {
     }
 
     private static func append(_ bytes: [UInt8], to file: OpenFile) throws(Errno) {
-        var outcome: Result<Void, Errno> = .success(())
-        bytes.withUnsafeBytes { bytes in
-            do throws(Errno) { try file.append(bytes) } catch { outcome = .failure(error) }
-        }
-        try outcome.get()
+        try bytes.withUnsafeBufferPointer { bytes throws(Errno) in try file.append(UnsafeRawBufferPointer(bytes)) }
     }
 
     // MARK: Rewriting
@@ -132,22 +122,19 @@ struct Journal: ~Copyable {
     ///
     /// - Parameter forEachEntry: calls its argument for each entry of the new journal.
     static func rewrite(
-        _ forEachEntry: ((JournalEntry) -> Void) -> Void, in folder: Folder
+        _ forEachEntry: ((JournalEntry) throws(Errno) -> Void) throws(Errno) -> Void, in folder: Folder
     ) throws(Errno) -> Rewrite {
         try folder.remove(rewrittenName)
         let file = try folder.open(rewrittenName, O_RDWR | O_APPEND | O_CREAT | O_EXCL, mode: 0o600)
         var bytes: [UInt8] = []
         var lines = 0
-        var outcome: Result<Void, Errno> = .success(())
-        forEachEntry { entry in
-            guard case .success = outcome else { return }
+        try forEachEntry { entry throws(Errno) in
             JournalLine.append(entry, to: &bytes)
             lines += 1
             guard bytes.count >= pieceSize else { return }
-            do throws(Errno) { try append(bytes, to: file) } catch { outcome = .failure(error) }
+            try append(bytes, to: file)
             bytes.removeAll(keepingCapacity: true)
         }
-        try outcome.get()
         try append(bytes, to: file)
         try file.synchronize()
         return Rewrite(file: file, lines: lines)
@@ -157,13 +144,10 @@ struct Journal: ~Copyable {
     /// bytes. The rename is atomic: a reader finds either the old journal or the new one.
     mutating func replace(by rewrite: Rewrite, copyingFrom offset: Int64, lines tail: Int) throws(Errno) {
         var bytes = [UInt8](repeating: 0, count: Int(length - offset))
-        var outcome: Result<Int, Errno> = .success(0)
-        bytes.withUnsafeMutableBytes { buffer in
-            do throws(Errno) { outcome = .success(try file.read(into: buffer, at: offset)) } catch {
-                outcome = .failure(error)
-            }
+        let count = try bytes.withUnsafeMutableBufferPointer { buffer throws(Errno) in
+            try file.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
         }
-        guard try outcome.get() == bytes.count else { throw .ioError }
+        guard count == bytes.count else { throw .ioError }
         try Self.append(bytes, to: rewrite.file)
         try rewrite.file.synchronize()
         let rewrittenLength = try rewrite.file.status().size

@@ -45,14 +45,10 @@ struct LineReader {
         start = 0
         let kept = bytes.count
         bytes.append(contentsOf: repeatElement(0, count: Self.pieceSize))
-        var outcome: Result<Int, Errno> = .success(0)
-        bytes.withUnsafeMutableBytes { buffer in
-            let space = UnsafeMutableRawBufferPointer(rebasing: buffer[kept...])
-            do throws(Errno) { outcome = .success(try file.read(into: space, at: offset)) } catch {
-                outcome = .failure(error)
-            }
+        let count = try bytes.withUnsafeMutableBufferPointer { buffer throws(Errno) in
+            try file.read(
+                into: UnsafeMutableRawBufferPointer(UnsafeMutableBufferPointer(rebasing: buffer[kept...])), at: offset)
         }
-        let count = try outcome.get()
         offset += Int64(count)
         bytes.removeLast(Self.pieceSize - count)
         return count > 0

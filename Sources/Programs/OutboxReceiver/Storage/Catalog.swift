@@ -195,17 +195,17 @@ struct Catalog: Sendable {
             + uploads.values.reduce(into: 0) { $0 += 1 + $1.arrivedCount }
     }
 
-    func forEachEntry(_ body: (JournalEntry) -> Void) {
-        for content in contents.values { body(.content(content)) }
+    func forEachEntry<Failure: Error>(_ body: (JournalEntry) throws(Failure) -> Void) throws(Failure) {
+        for content in contents.values { try body(.content(content)) }
         for (id, finished) in finished {
-            body(.finished(id, user: finished.user, content: finished.content, at: finished.at))
+            try body(.finished(id, user: finished.user, content: finished.content, at: finished.at))
         }
-        for commit in commits.values { body(.committed(commit)) }
-        for entry in portraits.entries { body(entry) }
+        for commit in commits.values { try body(.committed(commit)) }
+        for entry in portraits.entries { try body(entry) }
         for upload in uploads.values {
-            body(.opened(upload.id, upload.plan, at: upload.lastActivity))
-            for index in upload.arrivedBlocks { body(.block(upload.id, index)) }
+            try body(.opened(upload.id, upload.plan, at: upload.lastActivity))
+            for index in upload.arrivedBlocks { try body(.block(upload.id, index)) }
         }
-        unconfirmed.forEach(body)
+        for entry in unconfirmed { try body(entry) }
     }
 }

@@ -54,16 +54,11 @@ final class ObjectStore: Sendable {
     /// Moves the sealed file `name` from `uploads` to this object name.
     /// - Returns: False if the name is taken.
     func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
-        let outcome: Result<Bool, Errno> = placing.locked {
-            do throws(Errno) {
-                guard try objects.status(of: object.path) == nil else { return .success(false) }
-                try uploads.rename(name, into: objects, as: object.path)
-                return .success(true)
-            } catch {
-                return .failure(error)
-            }
+        try placing.locked { () throws(Errno) in
+            guard try objects.status(of: object.path) == nil else { return false }
+            try uploads.rename(name, into: objects, as: object.path)
+            return true
         }
-        return try outcome.get()
     }
 
     /// Whether two objects have the same bytes.

@@ -163,16 +163,10 @@ extension Store {
                 item.upload.id, user: item.upload.plan.user, content: item.content.token, at: time)
             return item.isNew ? [.content(item.content), finished] : [finished]
         }
-        let outcome: Result<Void, Errno> = withBooks { books in
-            do throws(Errno) {
-                try books.journal.append(entries)
-                books.catalog.unconfirmed = entries
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
+        try withBooks { books throws(Errno) in
+            try books.journal.append(entries)
+            books.catalog.unconfirmed = entries
         }
-        try outcome.get()
     }
 
     private func confirm(_ placed: [Placed]) {

@@ -72,10 +72,7 @@ extension Store {
     /// Rewrites the journal with the entries still needed. Requests continue meanwhile.
     func compactJournal() throws(Errno) {
         // Two rewrites at a time would write the same file.
-        let outcome: Result<Void, Errno> = compacting.locked {
-            do throws(Errno) { return .success(try rewriteJournal()) } catch { return .failure(error) }
-        }
-        try outcome.get()
+        try compacting.locked { () throws(Errno) in try rewriteJournal() }
     }
 
     private func rewriteJournal() throws(Errno) {
@@ -83,15 +80,10 @@ extension Store {
         // Entries appended from now on are copied from the old journal. Some may already be in the new one, which is
         // harmless: replaying an entry twice, in order, gives the same result.
         let rewrite = try Journal.rewrite(catalog.forEachEntry, in: root)
-        let outcome: Result<Int, Errno> = withBooks { books in
-            do throws(Errno) {
-                try books.journal.replace(by: rewrite, copyingFrom: length, lines: books.journal.lines - lines)
-                return .success(books.journal.lines)
-            } catch {
-                return .failure(error)
-            }
+        let remaining = try withBooks { books throws(Errno) in
+            try books.journal.replace(by: rewrite, copyingFrom: length, lines: books.journal.lines - lines)
+            return books.journal.lines
         }
-        let remaining = try outcome.get()
         logger.info("journal rewritten", metadata: ["lines before": "\(lines)", "lines": "\(remaining)"])
     }
 }

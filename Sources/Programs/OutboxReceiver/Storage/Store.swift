@@ -146,9 +146,11 @@ final class Store: Sendable {
 
     /// Reads or changes journal and catalog. A change must append to the journal before it changes the catalog. Lock
     /// order: ``Upload`` first, then this lock; `body` must not lock an upload.
-    func withBooks<Result>(_ body: (inout Books) throws -> sending Result) rethrows -> sending Result {
+    func withBooks<Result, Failure: Error>(
+        _ body: (inout Books) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
         defer { compactIfLong() }
-        return try books.withLock { books in try body(&books) }
+        return try books.withLock { books throws(Failure) in try body(&books) }
     }
 
     /// Rewrites a journal that has grown much.

@@ -46,7 +46,7 @@ extension FaultServer.Fault {
         case .redirect(let place): return .response(status: 302, headers: [("Location", place)], body: [])
         case .reset: return .reset
         case .hang: return .hang
-        case .bodyCode, .assembling, .assemblyFailed, .assemblyFailedFor, .otherDigest, .notFoundForSeveral, .lostReply,
+        case .bodyCode, .assembling, .assemblyFailedFor, .otherDigest, .notFoundForSeveral, .lostReply,
             .truncated:
             return nil
         }

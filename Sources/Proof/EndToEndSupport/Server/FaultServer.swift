@@ -48,9 +48,7 @@ package final class FaultServer: Sendable {
         case hang
         /// isFinish: the server is still assembling.
         case assembling
-        /// isFinish: the server loses the fragments and reports the ids as failed.
-        case assemblyFailed
-        /// isFinish: the server loses and reports only the files with these names.
+        /// isFinish: the server loses the fragments of the files with these names and reports their ids as failed.
         case assemblyFailedFor(Set<String>)
         /// isFinish: the server reports the file as assembled, but with another MD5.
         case otherDigest
@@ -241,8 +239,6 @@ extension FaultServer.Desk {
         case .bodyCode(let code):
             return reply(status: 200, SectionStore.Answer(code: code, message: "server says \(code)"))
         case .assembling: return reply(status: 200, .init(data: ["finishStatus": 2, "failFileIds": ""]))
-        case .assemblyFailed:
-            return Self.assemblyFailed(SectionStore.identifiers(body), store: &store)
         case .assemblyFailedFor(let names):
             // Contract 4: an assembled file stays assembled, however often the client asks.
             let ids = SectionStore.identifiers(body).filter { id in

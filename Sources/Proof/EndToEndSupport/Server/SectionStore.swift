@@ -81,14 +81,6 @@ package struct SectionStore {
         uploads[id] = nil
     }
 
-    package mutating func addFinished(md5: String, size: Int, user: String = "") {
-        lastID += 1
-        let id = String(lastID)
-        uploads[id] = Upload(user: user, fileName: "known", size: size, md5: md5, finished: true)
-        announced[id] = File(id: id, name: "known", md5: md5)
-        note(finished: md5, of: user)
-    }
-
     private mutating func note(finished md5: String, of user: String) {
         finished.append(md5)
         finishedByUser[user, default: []].append(md5)

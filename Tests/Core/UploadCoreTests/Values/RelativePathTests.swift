@@ -16,6 +16,12 @@ struct RelativePathTests {
         #expect(RelativePath(text) == nil)
     }
 
+    @Test("shows its last part, also one that begins with a combining mark")
+    func shownName() throws {
+        #expect(try path("trip/beach.jpg").shownName == "beach.jpg" && path("a").shownName == "a")
+        #expect(try path("d/\u{301}x.jpg").shownName == "\u{301}x.jpg")
+    }
+
     @Test("stands for the outbox if empty")
     func root() {
         #expect(RelativePath("") == .root)

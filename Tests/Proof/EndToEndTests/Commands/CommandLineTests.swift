@@ -35,6 +35,7 @@ struct CommandLineTests {
             ),
             (["submit"], "outbox: submit: missing expected argument '<dir> ...'; see `outbox submit --help`"),
             (["pause", "x", "--all"], "outbox: pause: give either names or --all; see `outbox pause --help`"),
+            (["pause"], "outbox: pause: name a path or a key, or give --all; see `outbox pause --help`"),
             (
                 ["avatar", "get"],
                 "outbox: avatar get: missing expected argument '<url>'; see `outbox avatar get --help`"
@@ -103,19 +104,6 @@ struct CommandLineTests {
         let output = try await agent.command("config", "check")
         #expect(output.code == 78)
         #expect(output.standardError.contains(name), "\(output.standardError)")
-    }
-
-    @Test("a second agent on the same state directory is refused with 75, naming the first")
-    func secondInstance() async throws {
-        let agent = try Agent(remote: Self.nowhere)
-        try await agent.start()
-        let pid = try #require(agent.program?.pid)
-
-        let output = try await agent.command("run")
-
-        #expect(output.code == 75)
-        #expect(output.standardError.contains(String(pid)), "\(output.standardError)")
-        #expect(agent.program?.ending == nil)
     }
 
     @Test("a second agent on the same outbox with another state directory reports the first until it ends")

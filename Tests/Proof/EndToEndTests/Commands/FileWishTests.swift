@@ -3,12 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
+/// The unit tests of Agent try each kind of rename at each stage of a file.
 @Suite("Commands and renamed files", .agents)
 struct FileWishTests {
-    private static let changes = [
-        ("trip/private.jpg", "trip/renamed.jpg"), ("trip/private.jpg", "other/private.jpg"), ("trip", "voyage"),
-    ]
-
     /// Starts an agent whose uploads reach the server, and finish there only after `letFinish()`.
     private func start() async throws -> (FaultServer, Agent) {
         let server = try FaultServer(faults: FaultServer.keepsAssembling)
@@ -19,10 +16,6 @@ struct FileWishTests {
         return (server, agent)
     }
 
-    private func newName(_ change: (old: String, new: String)) -> String {
-        change.old == "trip" ? "voyage/private.jpg" : change.new
-    }
-
     /// Lets uploads finish, and drops another file. When the file is done, the agent had enough time.
     private func witness(_ agent: Agent, _ server: FaultServer) async throws -> String {
         server.letFinish()
@@ -31,57 +24,45 @@ struct FileWishTests {
         return key
     }
 
-    @Test("a cancelled file stays cancelled if it is renamed while no agent runs", arguments: changes)
-    func cancelled(old: String, new: String) async throws {
+    @Test("a cancelled file stays cancelled, and a paused one paused, if they are renamed while no agent runs")
+    func renamedMeanwhile() async throws {
         let (server, agent) = try await start()
-        let name = newName((old, new))
-        try agent.drop("trip/private.jpg", .jpeg, size: 600_000)
-        try await agent.reached("trip/private.jpg", .verifying, .uploading)
-        #expect(try await agent.command("cancel", "trip/private.jpg").code == 0)
-        try await agent.reached("trip/private.jpg", .cancelled)
+        try agent.drop("trip/cancelled.jpg", .jpeg, size: 600_000)
+        let paused = try agent.drop("trip/paused.jpg", .jpeg, size: 600_001)
+        for (action, state) in [("cancel", Sidecar.State.cancelled), ("pause", .paused)] {
+            let name = "trip/\(state.rawValue).jpg"
+            try await agent.reached(name, .verifying, .uploading)
+            #expect(try await agent.command(action, name).code == 0)
+            try await agent.reached(name, state)
+        }
         try await agent.stop()
-        try Files.rename(agent.path(old), to: agent.path(new))
+        try Files.rename(agent.path("trip/cancelled.jpg"), to: agent.path("other/cancelled.jpg"))
+        try Files.rename(agent.path("trip"), to: agent.path("voyage"))
 
         try await agent.start()
-        try await agent.reached(name, .cancelled) { $0.path == name }
+        try await agent.reached("other/cancelled.jpg", .cancelled) { $0.path == "other/cancelled.jpg" }
         let key = try await witness(agent, server)
-        #expect(try agent.sidecar(name)?.error?.code == "cancelled")
-        expectClean(server, finished: [key])
-        #expect(server.registrations.joined().filter { $0 != "witness.jpg" } == ["private.jpg"])
-    }
-
-    @Test("a paused file stays paused if it is renamed while no agent runs", arguments: changes)
-    func paused(old: String, new: String) async throws {
-        let (server, agent) = try await start()
-        let name = newName((old, new))
-        let paused = try agent.drop("trip/private.jpg", .jpeg, size: 600_000)
-        try await agent.reached("trip/private.jpg", .verifying, .uploading)
-        #expect(try await agent.command("pause", "trip/private.jpg").code == 0)
-        try await agent.reached("trip/private.jpg", .paused)
-        try await agent.stop()
-        try Files.rename(agent.path(old), to: agent.path(new))
-
-        try await agent.start()
-        let key = try await witness(agent, server)
-        try await agent.reached(name, .paused) { $0.path == name }
+        try await agent.reached("voyage/paused.jpg", .paused) { $0.path == "voyage/paused.jpg" }
+        #expect(try agent.sidecar("other/cancelled.jpg")?.error?.code == "cancelled")
         #expect(server.finished == [key])
-        #expect(try await agent.command("resume", name).code == 0)
-        try await agent.reached(name, .done)
+        #expect(try await agent.command("resume", "voyage/paused.jpg").code == 0)
+        try await agent.reached("voyage/paused.jpg", .done)
         expectClean(server, finished: [key, paused])
+        #expect(server.registrations.joined().filter { $0 == "cancelled.jpg" } == ["cancelled.jpg"])
     }
 
-    @Test("cancel finds a file by a name that it has just got", arguments: ["beside.jpg", "new/inside.jpg"])
-    func justRenamed(name: String) async throws {
+    @Test("cancel finds a file by a name that it has just got")
+    func justRenamed() async throws {
         let (server, agent) = try await start()
         try agent.drop("trip/private.jpg", .jpeg, size: 600_000)
         try await agent.reached("trip/private.jpg", .verifying, .uploading)
 
-        try Files.makeDirectory(URL(fileURLWithPath: agent.path(name)).deletingLastPathComponent().path)
-        try Files.rename(agent.path("trip/private.jpg"), to: agent.path(name))
-        let output = try await agent.command("cancel", name)
+        try Files.makeDirectory(agent.path("new"))
+        try Files.rename(agent.path("trip/private.jpg"), to: agent.path("new/inside.jpg"))
+        let output = try await agent.command("cancel", "new/inside.jpg")
 
         #expect(output.code == 0, "\(output)")
-        try await agent.reached(name, .cancelled)
+        try await agent.reached("new/inside.jpg", .cancelled)
         let key = try await witness(agent, server)
         expectClean(server, finished: [key])
         try await Poll.until("the old sidecar to go") { try agent.sidecar("trip/private.jpg") == nil }
@@ -110,8 +91,8 @@ struct FileWishTests {
         #expect(server.store.posts.post(titled: "Sea")?.files.count == 2)
     }
 
-    @Test("rejected files are uploaded once the configuration accepts them", arguments: [true, false])
-    func takesMore(kills: Bool) async throws {
+    @Test("rejected files are uploaded once the configuration accepts them")
+    func takesMore() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.max_file_size": "10KB"])
         try await agent.start()
@@ -124,7 +105,8 @@ struct FileWishTests {
         try agent.configure(["intake.media_only": false, "intake.max_file_size": "1MB"])
         agent.program?.kill(SIGHUP)
         try await agent.hasSaid("next start", "intake.media_only", "intake.max_file_size")
-        if kills { try await agent.kill() } else { try await agent.stop() }
+        // After an orderly end, the agent has nothing to catch up on.
+        try await agent.stop()
         try await agent.start()
 
         try await Poll.until("both to be taken", lastState: { agent.log }) {

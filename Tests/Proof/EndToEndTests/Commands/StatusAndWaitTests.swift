@@ -29,6 +29,9 @@ struct StatusAndWaitTests {
         #expect(output.standardOutput.contains("a.jpg") && output.standardOutput.contains("b.jpg"))
         // The command asks the agent, which writes sidecars independently of its answers.
         try await agent.reached("a.jpg", .done)
+
+        try agent.drop("sub/a.jpg", .jpeg, size: 2001)
+        #expect(try await agent.command("wait", agent.path("sub/a.jpg")).code == 0, "an absolute path")
     }
 
     @Test("wait without names returns 0 if all files are done")
@@ -78,45 +81,30 @@ struct StatusAndWaitTests {
         #expect(try await agent.command("wait", "words.jpg").code == 1)
     }
 
-    @Test("wait returns 75 after its timeout")
+    @Test("wait returns 75 after its timeout, and 66 for an unknown path")
     func waitTimeout() async throws {
         let agent = try Agent(remote: Self.nowhere)
         try await agent.start()
         try agent.drop("a.jpg", .jpeg, size: 2000)
         #expect(try await agent.command("wait", "a.jpg", "--timeout", "1s").code == 75)
+        #expect(try await agent.command("wait", "nothing.jpg", "--timeout", "60s").code == 66)
     }
 
-    @Test(
-        "wait returns 0 for a moved file, by its old and by its new path", arguments: ["a.jpg", "Sent/a.jpg"])
-    func waitMoved(name: String) async throws {
+    @Test("wait returns 0 for a moved file, by its old and by its new path")
+    func waitMoved() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
         try await agent.start()
         try agent.drop("a.jpg", .jpeg, size: 2000)
         try await agent.reached("Sent/a.jpg", .done)
 
-        let output = try await agent.command("wait", name, "--timeout", "60s")
-
-        #expect(output.code == 0, "\(output)")
+        for name in ["a.jpg", "Sent/a.jpg"] {
+            let output = try await agent.command("wait", name, "--timeout", "60s")
+            #expect(output.code == 0, "\(output)")
+        }
     }
 
-    @Test("wait returns 66 for an unknown path")
-    func waitMissing() async throws {
-        let agent = try Agent(remote: Self.nowhere)
-        try await agent.start()
-        #expect(try await agent.command("wait", "nothing.jpg", "--timeout", "60s").code == 66)
-    }
-
-    @Test("wait accepts absolute paths")
-    func waitAbsolute() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url)
-        try await agent.start()
-        try agent.drop("sub/a.jpg", .jpeg, size: 2000)
-        #expect(try await agent.command("wait", agent.path("sub/a.jpg")).code == 0)
-    }
-
-    @Test("status shows path, state and key, as lines and as JSON")
+    @Test("status shows path, state and key, as lines and as JSON; without an agent it reads the ledger, and says so")
     func status() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -136,6 +124,21 @@ struct StatusAndWaitTests {
         #expect(json.code == 0)
         #expect(throws: Never.self) { try JSONSerialization.jsonObject(with: Data(json.standardOutput.utf8)) }
         #expect(json.standardOutput.contains(key))
+
+        let files = try #require(ControlSocket.get("/v1/files", socket: agent.socket))
+        #expect(files.status == 200)
+        #expect(String(decoding: files.body, as: UTF8.self).contains(key))
+        let failed = try #require(ControlSocket.get("/v1/files?state=failed", socket: agent.socket))
+        #expect(!String(decoding: failed.body, as: UTF8.self).contains(key))
+        #expect(ControlSocket.get("/v1/nonsense", socket: agent.socket)?.status == 404)
+
+        try await agent.stop()
+        let offline = try await agent.command("status")
+        #expect(offline.code == 0, "\(offline)")
+        #expect(offline.standardOutput.contains("a.jpg"))
+        let said = offline.standardOutput + offline.standardError
+        #expect(said.contains(/(?i)not running|is down|no agent|agent down|stopped/), "\(said)")
+        #expect(try await agent.command("status", "--json").standardOutput.contains(key))
     }
 
     @Test("status begins with failed and rejected files and their reasons, and the log has a line for each file")
@@ -253,41 +256,5 @@ struct StatusAndWaitTests {
         }
         watch.kill(SIGINT)
         try await watch.wait()
-    }
-
-    @Test("status reads the ledger if no agent runs, and says so")
-    func statusDown() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url)
-        try await agent.start()
-        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
-        try await agent.reached("a.jpg", .done)
-        try await agent.stop()
-
-        let plain = try await agent.command("status")
-        let json = try await agent.command("status", "--json")
-
-        #expect(plain.code == 0, "\(plain)")
-        #expect(plain.standardOutput.contains("a.jpg"))
-        let said = plain.standardOutput + plain.standardError
-        #expect(said.contains(/(?i)not running|is down|no agent|agent down|stopped/), "\(said)")
-        #expect(json.standardOutput.contains(key))
-    }
-
-    @Test("the control socket answers health and files")
-    func control() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url)
-        try await agent.start()
-        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
-        try await agent.reached("a.jpg", .done)
-
-        let socket = agent.socket
-        let files = try #require(ControlSocket.get("/v1/files", socket: socket))
-        #expect(files.status == 200)
-        #expect(String(decoding: files.body, as: UTF8.self).contains(key))
-        let done = try #require(ControlSocket.get("/v1/files?state=failed", socket: socket))
-        #expect(!String(decoding: done.body, as: UTF8.self).contains(key))
-        #expect(ControlSocket.get("/v1/nonsense", socket: socket)?.status == 404)
     }
 }

@@ -242,8 +242,8 @@ struct AfterUploadTests {
 
     // MARK: The last check before a file leaves
 
-    @Test("a file that changes just before its confirmation is uploaded anew", arguments: [false, true])
-    func changedMeanwhile(putsTimesBack: Bool) async throws {
+    @Test("a file that changes just before its confirmation, with times put back, is uploaded anew")
+    func changedMeanwhile() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url, ["intake.after_upload": "move"])
         let path = agent.path("a.jpg")
@@ -252,7 +252,7 @@ struct AfterUploadTests {
             var status = stat()
             stat(path, &status)
             try? Files.patch(path, at: 300_000, with: Array("changed".utf8))
-            if putsTimesBack { utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0) }
+            utimensat(AT_FDCWD, path, [status.st_atim, status.st_mtim], 0)
             return nil
         }
         try await agent.start()

@@ -1,6 +1,5 @@
 import EndToEndSupport
 import Foundation
-import Glibc
 import TestSupport
 import Testing
 
@@ -140,29 +139,6 @@ struct SidecarChangesTests {
         expectClean(server, finished: [key, second])
         #expect(Files.tree(agent.outbox) == ["a.jpg.outbox.json"])
     }
-
-    @Test(
-        "a directory or link with the sidecar's name stays untouched, and so does the link's target",
-        arguments: [true, false])
-    func foreignOtherThanFile(isLink: Bool) async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url)
-        let elsewhere = agent.directory.path("elsewhere.json")
-        let path = agent.path("a.jpg.outbox.json")
-        try Files.write(Array("{}".utf8), to: elsewhere)
-        if isLink { #expect(symlink(elsewhere, path) == 0) } else { try Files.makeDirectory(path) }
-        try await agent.start()
-
-        let key = try agent.drop("a.jpg", .jpeg, size: 2000)
-
-        try await Poll.until("a sidecar under another name", lastState: { "\(Files.tree(agent.outbox))" }) {
-            try agent.sidecar(named: "a.jpg (2).outbox.json")?.state == .done
-        }
-        #expect(Files.read(Array(elsewhere.utf8)) == Array("{}".utf8))
-        var status = stat()
-        #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == (isLink ? S_IFLNK : S_IFDIR))
-        expectClean(server, finished: [key])
-    }
 }
 
 @Suite("Renames during uploads", .agents)
@@ -200,16 +176,6 @@ struct RenameTests {
         expectClean(server, finished: keys)
         #expect(server.store.repeated <= 1, "no more than what was in flight is sent again")
         #expect(server.store.deleted.isEmpty)
-    }
-
-    @Test("renaming a directory keeps every upload in it")
-    func directory() async throws {
-        let (server, agent, keys) = try await start()
-
-        try Files.rename(agent.path("trip"), to: agent.path("journey"))
-
-        try await expectKept(server, agent, keys, large: "journey/large.jpg", small: "journey/small.jpg")
-        #expect(!agent.exists("trip"))
     }
 
     @Test("moving a directory into a new directory keeps every upload in it")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The sidecar", .agents)
 struct SidecarTests {
-    @Test("has exactly the keys, types and nulls of contract 3, and ends with a newline")
+    @Test("has exactly the keys, types and nulls of contract 3, times in UTC in order, and ends with a newline")
     func shape() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
@@ -32,15 +32,6 @@ struct SidecarTests {
         #expect(sidecar.attempts >= 1)
         if let width = sidecar.width { #expect(width == 640) }
         if let height = sidecar.height { #expect(height == 480) }
-    }
-
-    @Test("has its times in UTC with milliseconds, in order")
-    func times() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url)
-        try await agent.start()
-        try agent.drop("a.jpg", .jpeg, size: 2000)
-        let sidecar = try await agent.reached("a.jpg", .done)
 
         let texts = [sidecar.accepted_at, sidecar.started_at, sidecar.finished_at, sidecar.updated_at]
         for text in texts {
@@ -50,19 +41,6 @@ struct SidecarTests {
         let dates = texts.compactMap(Sidecar.date)
         #expect(dates.count == 4)
         #expect(dates == dates.sorted())
-    }
-
-    @Test("appears while the server is unreachable, and is never partial")
-    func comesSoon() async throws {
-        let agent = try Agent(remote: "http://127.0.0.1:1")
-        try await agent.start()
-
-        try agent.drop("a.jpg", .jpeg, size: 2000)
-
-        // The promise is 100 ms on an idle machine; tests share the machine.
-        try await Poll.until("a sidecar", every: .milliseconds(1), lastState: { agent.log }) {
-            try agent.sidecar("a.jpg") != nil
-        }
     }
 
     @Test("shows growing progress, which stays below 1 until the upload is done")
@@ -88,52 +66,6 @@ struct SidecarTests {
         #expect(seen.map(\.progress) == seen.map(\.progress).sorted())
         // A path without remaining fragments may already be verifying when the agent writes the last progress.
         for sidecar in underway { #expect(sidecar.fragments?.total == 30) }
-    }
-
-    @Test("follows the rename of a finished file, and nothing is sent again")
-    func renamed() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url)
-        try await agent.start()
-        let key = try agent.drop("old.jpg", .jpeg, size: 600_000)
-        try await agent.reached("old.jpg", .done)
-
-        try Files.rename(agent.path("old.jpg"), to: agent.path("new.jpg"))
-
-        let sidecar = try await agent.reached("new.jpg", .done)
-        #expect(sidecar.path == "new.jpg")
-        try await Poll.until("the old sidecar to go") { try agent.sidecar("old.jpg") == nil }
-        expectClean(server, finished: [key])
-        #expect(server.store.repeated == 0)
-    }
-
-    @Test("is deleted when a finished file is removed")
-    func removedAfterDone() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url)
-        try await agent.start()
-        try agent.drop("a.jpg", .jpeg, size: 2000)
-        try await agent.reached("a.jpg", .done)
-
-        agent.remove("a.jpg")
-
-        try await Poll.until("the sidecar to go", lastState: { agent.log }) { try agent.sidecar("a.jpg") == nil }
-        #expect(server.count(.delete) == 0, "what is confirmed stays on the server")
-    }
-
-    @Test("is written to a separate tree with sidecars.directory")
-    func mirrorTree() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url, ["sidecars.directory": "mirror"])
-        try await agent.start()
-        try agent.drop("trip/a.jpg", .jpeg, size: 2000)
-
-        let mirrored = agent.directory.path("mirror/trip/a.jpg.outbox.json")
-        try await Poll.until("the mirrored sidecar to say done", lastState: { agent.log }) {
-            guard let data = FileManager.default.contents(atPath: mirrored) else { return false }
-            return try JSONDecoder().decode(Sidecar.self, from: data).state == .done
-        }
-        #expect(try agent.sidecar("trip/a.jpg") == nil)
     }
 
     @Test("is written again after it was deleted while no agent ran, and nothing is sent again")

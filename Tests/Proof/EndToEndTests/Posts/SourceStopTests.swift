@@ -21,7 +21,6 @@ struct SourceStopTests {
     }
 
     /// Requests an action over the control interface. Returns the refusal if the agent had nothing to do.
-    @discardableResult
     private func ask(_ agent: Agent, _ action: String, _ id: String) throws -> String? {
         let target = "/v1/sources/\(id)/\(action)"
         let answer = try #require(ControlSocket.ask("POST", target, socket: agent.socket))
@@ -33,8 +32,8 @@ struct SourceStopTests {
 
     private func fragments(_ server: FaultServer, of key: String) -> Int { server.store.arrivals[key]?.count ?? 0 }
 
-    @Test("pause does not stop other posts, outlasts a kill, and keeps the progress", arguments: [true, false])
-    func pause(byCommand: Bool) async throws {
+    @Test("pause does not stop other posts, outlasts a kill, and keeps the progress")
+    func pause() async throws {
         let (server, agent) = try held()
         try await agent.start()
         let (large, other): ([UInt8], [UInt8]) = (.jpeg(30 * Self.block), .jpeg(4 * Self.block))
@@ -44,7 +43,7 @@ struct SourceStopTests {
         try await Poll.until("fragments on their way", lastState: { agent.log }) { fragments(server, of: key) > 2 }
         let id = try await agent.reached(source: "sea", .uploading).id
 
-        if byCommand { try await command(agent, "pause", "sea") } else { #expect(try ask(agent, "pause", id) == nil) }
+        try await command(agent, "pause", "sea")
         try await agent.reached(source: "sea", .paused)
         server.letGo()
         try await agent.reached(source: "other", .done)
@@ -58,11 +57,7 @@ struct SourceStopTests {
         try await agent.reached("witness.jpg", .done)
         #expect(fragments(server, of: key) <= sent + 1)
 
-        if byCommand {
-            try await command(agent, "resume", "sea")
-        } else {
-            #expect(try ask(agent, "resume", id) == nil)
-        }
+        #expect(try ask(agent, "resume", id) == nil)
         let done = try await agent.reached(source: "sea", .done)
         #expect(done.id == id)
         expectClean(server, finished: [key, Digest.md5(other), witness])
@@ -70,8 +65,8 @@ struct SourceStopTests {
         #expect(server.store.posts.posts.count == 2)
     }
 
-    @Test("cancel deletes files on the server and outlasts a kill; retry sends them again", arguments: [true, false])
-    func cancel(byCommand: Bool) async throws {
+    @Test("cancel deletes files on the server and outlasts a kill; retry sends them again")
+    func cancel() async throws {
         let (server, agent) = try held()
         try await agent.start()
         let (large, small): ([UInt8], [UInt8]) = (.jpeg(30 * Self.block), .jpeg(2000))
@@ -79,7 +74,7 @@ struct SourceStopTests {
         try await Poll.until("fragments on their way", lastState: { agent.log }) { server.count(.upload) > 2 }
         let id = try await agent.reached(source: "sea", .uploading).id
 
-        if byCommand { try await command(agent, "cancel", "sea") } else { #expect(try ask(agent, "cancel", id) == nil) }
+        #expect(try ask(agent, "cancel", id) == nil)
         let cancelled = try await agent.reached(source: "sea", .cancelled)
         #expect(cancelled.error?.code == "cancelled")
         try await Poll.until("the deletes", lastState: { agent.log }) {
@@ -93,7 +88,7 @@ struct SourceStopTests {
         #expect(agent.exists("sea/a.jpg"))
 
         server.letGo()
-        if byCommand { try await command(agent, "retry", "sea") } else { #expect(try ask(agent, "retry", id) == nil) }
+        try await command(agent, "retry", "sea")
         try await agent.returned(source: "sea", to: .done)
         #expect(
             server.store.posts.posts.values.map { $0.files.map(\.md5) } == [[Digest.md5(large), Digest.md5(small)]])
@@ -101,8 +96,8 @@ struct SourceStopTests {
         #expect(try ask(agent, "cancel", id) != nil, "the post is already done")
     }
 
-    @Test("first moves a post to the head of the queue", arguments: [true, false])
-    func first(byCommand: Bool) async throws {
+    @Test("first moves a post to the head of the queue")
+    func first() async throws {
         let (server, agent) = try held(["upload.files_in_flight": 1])
         try await agent.start()
         try agent.writeSource("0", "", ["0.jpg": .jpeg(60 * Self.block)])
@@ -110,11 +105,7 @@ struct SourceStopTests {
         for name in ["1", "2", "3"] { try agent.writeSource(name, "", ["\(name).jpg": .jpeg(2 * Self.block)]) }
         for name in ["1", "2", "3"] { try await agent.reached(source: name, .queued) { $0.revision == 1 } }
 
-        if byCommand {
-            try await command(agent, "first", "3")
-        } else {
-            try ask(agent, "first", try #require(try agent.source("3")).id)
-        }
+        try await command(agent, "first", "3")
 
         server.letGo()
         for name in ["1", "2", "3"] { try await agent.reached(source: name, .done) }

@@ -6,38 +6,6 @@ import Testing
 
 @Suite("The network", .agents)
 struct NetworkTests {
-    @Test("a stopped receiver is noticed, and the upload resumes when the receiver continues")
-    func blackHole() async throws {
-        let receiver = try await Receiver.started()
-        let agent = try Agent(
-            remote: receiver.url,
-            ["upload.bandwidth_limit": "1MiB", "upload.stall_timeout": "4s", "upload.reply_timeout": "4s"])
-        try await agent.start()
-        // About 15 s at that pace.
-        let key = try agent.drop("a.jpg", .jpeg, size: 16_000_000)
-        try await agent.reached("a.jpg", .uploading, where: { ($0.fragments?.finished ?? 0) >= 4 })
-
-        // A stopped process: the kernel still accepts connections and some bytes, but nobody answers.
-        receiver.program?.kill(SIGSTOP)
-        let waiting = try await agent.reached("a.jpg", .waiting)
-        #expect(["stalled", "reply_timeout"].contains(waiting.error?.code), "\(String(describing: waiting.error))")
-        receiver.program?.kill(SIGCONT)
-
-        try await agent.reached("a.jpg", .done)
-        #expect(try receiver.objects() == [key])
-    }
-
-    @Test("a bandwidth limit of 5 KB/s causes no stall")
-    func slowByLimit() async throws {
-        let server = try FaultServer()
-        let agent = try Agent(remote: server.url, ["upload.bandwidth_limit": 5000, "upload.stall_timeout": "1s"])
-        try await agent.start()
-        let keys = try (0..<3).map { try agent.drop("\($0).jpg", .jpeg, size: 12_000) }
-        for index in 0..<3 { try await agent.reached("\(index).jpg", .done) }
-        expectClean(server, finished: keys)
-        #expect(server.store.repeated == 0)
-    }
-
     @Test("at 60 KB/s, status shows bytes in flight, speed and time left before the first fragment arrives")
     func slowIsShown() async throws {
         let server = try FaultServer()

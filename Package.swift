@@ -303,9 +303,9 @@ let package = Package(
         tests(
             "AgentTests", in: "Agent",
             [
-                "Agent", "AgentConfiguration", "AgentTestSupport", "Clocks", "ControlAPI", "Digests", "FileWatch",
-                "Intake", "Ledger", "LinuxSystem", "MediaTools", "Portrait", "Products", "Remotes", "Reports",
-                "Session", "Sidecars", "TestSupport", "Transport", "UploadCore", logging, systemPackage,
+                "Agent", "AgentConfiguration", "AgentTestSupport", "CLinux", "Clocks", "ControlAPI", "Digests",
+                "FileWatch", "Intake", "Ledger", "LinuxSystem", "MediaTools", "Portrait", "Products", "Remotes",
+                "Reports", "Session", "Sidecars", "TestSupport", "Transport", "UploadCore", logging, systemPackage,
             ]),
         tests(
             "OutboxReceiverTests", in: "Programs",

@@ -87,6 +87,75 @@ import Testing
         #expect(left.suffix(9) == Self.frame.suffix(9))
     }
 
+    /// A picture of one strip, with an old directory and a trailer that nothing leads to.
+    @Test func partsOfTIFFThatNothingLeadsToAreCleared() throws {
+        func entry(_ tag: UInt8, _ high: UInt8, _ value: UInt8) -> [UInt8] {
+            [tag, high, 4, 0, 1, 0, 0, 0, value, 0, 0, 0]
+        }
+        let secret = Array("secret".utf8)
+        let strip: [UInt8] = [1, 2, 3, 4]
+        let directory = [2, 0] + entry(17, 1, 14) + entry(23, 1, 4) + [0, 0, 0, 0]
+        let whole = [0x49, 0x49, 42, 0, 24, 0, 0, 0] + secret + strip + secret + directory + secret
+        let part = try part(whole)
+        let left = try bytes(of: part, after: TIFFParts(in: part, Cancellation()).patches)
+        #expect(HiddenPositions.find(secret, in: left).isEmpty)
+        #expect(Array(left[14..<18]) == strip && Array(left[24..<54]) == directory)
+    }
+
+    @Test func picturesInBase64LoseTheirEXIF() throws {
+        let picture = Data([0xFF, 0xD8, 0xFF, 0xE1, 0, 14] + Array("Exif\0\0secret".utf8))
+        let text = "<my:Data>\(picture.base64EncodedString())</my:Data>"
+        let part = try part(Array(text.utf8))
+        let found = try HiddenPositions(in: part, Cancellation())
+        let left = String(decoding: try bytes(of: part, after: found.patches), as: UTF8.self)
+        #expect(left.hasPrefix("<my:Data>   ") && left.hasSuffix("</my:Data>") && !left.contains("/9j/"))
+    }
+
+    @Test func commentsInSoundKeepOnlyNamesThatPeopleGive() throws {
+        func little(_ number: Int) -> [UInt8] { [UInt8(number), 0, 0, 0] }
+        let comments = ["TITLE=Sea", "GEO_LOCATION_LATITUDE=48.1370"].map { Array($0.utf8) }
+        let block = little(1) + [0x78] + little(2) + comments.flatMap { little($0.count) + $0 }
+        let flac = Array("fLaC".utf8) + [4, 0, 0, UInt8(block.count)] + block + [0x86, 0, 0, 3] + Array("pic".utf8)
+        let part = try part(flac)
+        var search = SoundComments(flac, at: 0) { name, _ in name == "TITLE" }
+        try search.searchFLAC(from: 0)
+        let left = try bytes(of: part, after: search.patches)
+        let text = String(decoding: left, as: UTF8.self)
+        #expect(left.count == flac.count && text.contains("TITLE=Sea") && !text.contains("48.1370"))
+        // The picture has become padding.
+        #expect(left.suffix(7).elementsEqual([0x81, 0, 0, 3, 0, 0, 0]))
+    }
+
+    @Test(arguments: [0, 1, 2, 3]) func pictureWithoutSizeIsRefused(size: UInt8) throws {
+        let part = try part(
+            Array("RIFF".utf8) + [size, 0, 0, 0] + Array("WEBPVP8 ".utf8) + [UInt8](repeating: 0, count: 14))
+        #expect(throws: ProductFailure.self) {
+            try PictureParts(in: part, type: "image/webp", videos: [], Cancellation())
+        }
+    }
+
+    @Test func framesWithinFramesAreRefused() throws {
+        var chunk = Array("VP8 ".utf8) + [0, 0, 0, 0]
+        for _ in 0..<3 {
+            let content = [UInt8](repeating: 0, count: 16) + chunk
+            chunk = Array("ANMF".utf8) + [UInt8(content.count), 0, 0, 0] + content
+        }
+        let part = try part(Array("RIFF".utf8) + [UInt8(chunk.count + 4), 0, 0, 0] + Array("WEBP".utf8) + chunk)
+        #expect(throws: ProductFailure.refused("the picture has a frame within a frame")) {
+            try PictureParts(in: part, type: "image/webp", videos: [], Cancellation())
+        }
+    }
+
+    @Test func searchesEndAtTheirLimit() throws {
+        let cancellation = Cancellation()
+        #expect(throws: ProductFailure.tookTooLong("searching the file for positions took too long")) {
+            try cancellation.limit(to: 0) { () throws(ProductFailure) in
+                while true { try cancellation.check() }
+            }
+        }
+        try cancellation.check()
+    }
+
     /// A unit of H.264 with one message.
     private func unit(_ type: UInt8, _ payload: [UInt8]) -> [UInt8] {
         [6, type, UInt8(payload.count)] + payload + [0x80]

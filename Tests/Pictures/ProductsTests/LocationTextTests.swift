@@ -22,7 +22,10 @@ import Testing
         "GPS_LAT:4",
         "F/2.8, SS 100, 48.137154 11.576124", "47,123456 8,654321", "lat 47.123456 lon 8.654321",
         "N47 07 24 E008 39 15", "N 47 7' 24.4''", "47:07:24.44N", "47.123° 8.654°", "N:47.123456 E:8.654321",
-        "long: -8.65", "HOME(8.6543,47.1234)",
+        "long: -8.65", "HOME(8.6543,47.1234)", "{\"Latitude\": 48.1370, \"Longitude\": 11.5750}",
+        "{lat:48.1370,lon:11.5750}",
+        "A,270519,201555.000,4808.2200,N,01134.5000,E,000.0", "Latitud: 48.1370 Longitud: 11.5750",
+        "纬度 48.1370 经度 11.5750", "LAT 48137000 LON 11575000",
     ])
     func subtitlesOfDevicesAreTelemetry(_ text: String) {
         #expect(PositionText.isTelemetry(Array(text.utf8)))
@@ -31,7 +34,8 @@ import Testing
     @Test(arguments: [
         "Hello", "It is 25 °C at 12.50", "{\\pos(12.345,67.891)}Hello", "The GPS is lost", "at 10.30",
         "It took 2 long years, 1,000,000 people and 1,000 more", "Our GPS says 5 more miles.", "Pi is 3.14159.",
-        "At 20° 5 people", "from 12:30:15 to 12:45:10", "S 12", "begin=\"00:00:01.000\" end=\"00:00:02.500\"", "",
+        "At 20° 5 people", "A long way, 12.345 miles", "12.345 miles and 4.567 yards", "from 12:30:15 to 12:45:10",
+        "S 12", "begin=\"00:00:01.000\" end=\"00:00:02.500\"", "",
     ])
     func subtitlesOfFilmsAreNot(_ text: String) {
         #expect(!PositionText.isTelemetry(Array(text.utf8)))

@@ -68,6 +68,32 @@ import Testing
         #expect(try await files.frames(of: name) == files.frames(of: copy))
     }
 
+    /// An upload that ended early lacks the description at its end; a changed byte hides it.
+    @Test(arguments: [true, false]) func videosWithoutDescriptionAreRefused(isCut: Bool) async throws {
+        let files = try LocationFiles()
+        try await files.media.make("-f lavfi -i testsrc=size=320x240 -t 1 -c:v libx264 -pix_fmt yuv420p whole.mp4")
+        let whole = try files.bytes("whole.mp4")
+        let start = try #require(whole.range(of: Data("moov".utf8), options: .backwards)?.lowerBound)
+        var broken = whole
+        if isCut { broken = whole.prefix(start - 4) } else { broken[start] = 0x78 }
+        _ = try files.media.write(broken, "broken.mp4")
+        let reason = try await RemoverStage().refusal(of: files.path("broken.mp4"))
+        #expect(reason?.contains("damaged") == true, "\(reason ?? "")")
+    }
+
+    /// QuickTime gives old sound a size of one byte a sample, which is not always true.
+    @Test func samplesOfRemovedTracksBetweenThoseOfSoundAreCleared() async throws {
+        let files = try LocationFiles()
+        let text = try files.media.write(
+            "1\n00:00:00,000 --> 00:00:00,900\nlat: 48.1370 lon: 11.5750\n\n".utf8, "text.srt")
+        try await files.media.make(
+            "-f lavfi -i testsrc=size=96x64:rate=10 -f lavfi -i sine=sample_rate=8000 -i \(text) -t 2 -c:v libx264 "
+                + "-pix_fmt yuv420p -c:a pcm_mulaw -c:s mov_text sound.mov")
+        try #require(try files.bytes("sound.mov").range(of: Data("48.1370".utf8)) != nil)
+        let product = try #require(try await StepRun(try RemoverStage().remover, on: files.path("sound.mov")).product)
+        #expect(product.range(of: Data("48.1370".utf8)) == nil)
+    }
+
     @Test func commentInACoverIsRemovedAndTheCoverStays() async throws {
         let files = try LocationFiles()
         try await files.base("plain.mp4")

@@ -18,6 +18,8 @@ struct BoxPositions {
     private var tracks: [BoxTrack] = []
     /// The samples of the tracks that stay, and the data of items.
     private var kept = KeptRanges([])
+    /// These, and the samples of the tracks that go.
+    private var owned = KeptRanges([])
 
     private static let mostBoxes = 100_000
     private static let longestText: Int = 1 << 16
@@ -90,7 +92,7 @@ struct BoxPositions {
     private mutating func children(of range: Range<UInt64>) throws(ProductFailure) -> [Box] {
         var found: [Box] = []
         var offset = range.lowerBound
-        let inner = FilePart(file: part.file, range: range)
+        let inner = part.within(range)
         while offset < range.upperBound, let box = try Box(at: offset, in: inner), box.type != "\0\0\0\0" {
             boxes += 1
             if boxes % 1000 == 0 { try cancellation.check() }
@@ -140,9 +142,23 @@ struct BoxPositions {
         try clear((boxes.last?.range.upperBound ?? range.lowerBound)..<range.upperBound)
     }
 
+    /// Refuses a video of which most belongs to no track: a damaged header has hidden a track.
+    private func requireOwners(of box: Box) throws(ProductFailure) {
+        if items != nil { return }
+        var lost: UInt64 = 0
+        for gap in owned.gaps(in: box.content) where try !part.clearing(gap, cancellation).isEmpty {
+            lost += UInt64(gap.count)
+        }
+        if lost > UInt64(part.range.count) / 4 {
+            throw .refused("a large part of the video belongs to no track: it is damaged")
+        }
+    }
+
     private mutating func searchTopLevel(_ box: Box) throws(ProductFailure) {
         switch box.type {
-        case "mdat": try clear(box.content)
+        case "mdat":
+            try requireOwners(of: box)
+            try clear(box.content)
         case "meta" where items != nil: break
         case "mpvd":
             for gap in KeptRanges(videos).gaps(in: box.content) { patches += try part.clearing(gap, cancellation) }
@@ -256,8 +272,7 @@ struct BoxPositions {
     /// Searches a cover, which may have several pictures, each behind its type and language.
     private mutating func searchCover(_ item: Box) throws(ProductFailure) {
         for box in try children(of: item.content) where box.type == "data" && box.content.count > 8 {
-            let picture = FilePart(
-                file: part.file, range: (box.content.lowerBound + 8)..<box.content.upperBound)
+            let picture = part.within((box.content.lowerBound + 8)..<box.content.upperBound)
             guard let removal = try AttachedPicture.patches(for: picture, cancellation) else {
                 return try remove(item)
             }
@@ -315,6 +330,7 @@ struct BoxPositions {
         }
         for index in tracks.indices { tracks[index].fragments = fragments.samples[tracks[index].id] ?? [] }
         var staying: [BoxTrack] = []
+        var dropped: [BoxTrack] = []
         for (index, track) in tracks.enumerated() {
             let isPosition = try track.isPosition(cancellation) || reported.contains(index + 1)
             if track.isPictureOrSound {
@@ -323,28 +339,36 @@ struct BoxPositions {
                     obstacle = "it has a track of pictures or sound with the name of another kind"
                 }
             } else if isPosition || isBare {
+                dropped.append(track)
                 continue
             }
             if track.describesPosition { obstacle = "the description of a track contains a position" }
             staying.append(track)
         }
         tracks = staying
-        try keepSamples(in: children)
+        try keepSamples(in: children, besides: dropped)
         for track in tracks { patches += try track.messages(isBare: isBare, cancellation) }
     }
 
-    /// Collects the samples of the tracks that stay. A chunk of unknown size reaches to the next one.
-    private mutating func keepSamples(in children: [Box]) throws(ProductFailure) {
+    /// Collects the samples of the tracks that stay. A chunk of unknown size reaches to the next one, of any track.
+    private mutating func keepSamples(in children: [Box], besides dropped: [BoxTrack]) throws(ProductFailure) {
         var ranges = (items?.kept ?? []) + videos
         var open: [Range<UInt64>] = []
+        var total: UInt64 = 0
         for track in tracks {
             let samples = try track.samples(cancellation)
             ranges += samples
+            total += samples.reduce(0) { $0 + UInt64($1.count) }
+            if total > 4 * UInt64(part.range.count) {
+                throw .refused("too many tracks of the video share their samples")
+            }
             if track.hasOpenChunks { open += samples }
         }
+        // A damaged track has no samples to be told apart.
+        let others = dropped.flatMap { (try? $0.samples(cancellation)) ?? [] }
         if !open.isEmpty {
             let ends = children.filter { $0.type == "mdat" }.map(\.range.upperBound) + [part.range.upperBound]
-            let marks = (ranges.map(\.lowerBound) + ends).sorted()
+            let marks = ((ranges + others).map(\.lowerBound) + ends).sorted()
             var next = 0
             for chunk in open.sorted(by: { $0.lowerBound < $1.lowerBound }) {
                 while next < marks.count, marks[next] <= chunk.lowerBound { next += 1 }
@@ -352,6 +376,7 @@ struct BoxPositions {
             }
         }
         kept = KeptRanges(ranges)
+        owned = KeptRanges(ranges + others)
     }
 
     private mutating func track(_ box: Box) throws(ProductFailure) -> BoxTrack {

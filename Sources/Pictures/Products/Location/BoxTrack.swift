@@ -117,6 +117,7 @@ struct BoxTrack {
     /// Returns the changes that remove messages from the pictures.
     func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
         if Self.motionJPEG.contains(format) { return try segments(cancellation) }
+        if format == "fLaC" { return try comments(isBare: isBare) }
         guard let codec = SupplementalMessages.Codec(format) ?? configuredCodec else { return [] }
         let name = codec.configuration
         var patches: [Patch] = []
@@ -134,11 +135,20 @@ struct BoxTrack {
         return patches
     }
 
+    /// Returns the changes that remove comments from the configuration of FLAC, behind version and flags.
+    private func comments(isBare: Bool) throws(ProductFailure) -> [Patch] {
+        var comments = SoundComments(description, at: place) { _, text in !isBare && !PositionText.isFound(in: text) }
+        for hit in HiddenPositions.find(Array("dfLa".utf8), in: description) {
+            try comments.searchFLAC(from: hit + 8)
+        }
+        return comments.patches
+    }
+
     /// Returns the changes that remove segments from frames of JPEG.
     private func segments(_ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
         var patches: [Patch] = []
         for range in try samples(cancellation) {
-            let frames = FilePart(file: part.file, range: range)
+            let frames = part.within(range)
             guard try JPEGSegments.isFound(in: frames) else {
                 // ffmpeg writes JPEG under the name of MPEG-4.
                 if format == "mp4v" { continue }

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Processes
 import Synchronization
 
@@ -7,6 +8,8 @@ final class Cancellation: Sendable {
     private struct State {
         var isCancelled = false
         var process: LimitedProcess?
+        /// When the search of a file must have ended, in nanoseconds; nil: any time.
+        var deadline: UInt64?
     }
 
     private let state = Mutex(State())
@@ -30,8 +33,23 @@ final class Cancellation: Sendable {
         }
     }
 
-    /// Throws `cancelled` after the task was cancelled.
+    /// Performs a search that must not take longer, since a crafted file may ask for the square of its size.
+    ///
+    /// - Throws: `tookTooLong` from ``check()`` within, after so many seconds.
+    func limit<Value>(
+        to seconds: Int, _ search: () throws(ProductFailure) -> Value
+    ) throws(ProductFailure) -> Value {
+        state.withLock { $0.deadline = monotonicNanoseconds() + UInt64(seconds) * 1_000_000_000 }
+        defer { state.withLock { $0.deadline = nil } }
+        return try search()
+    }
+
+    /// Throws `cancelled` after the task was cancelled, and `tookTooLong` after the deadline.
     func check() throws(ProductFailure) {
+        let (isCancelled, deadline) = state.withLock { ($0.isCancelled, $0.deadline) }
         if isCancelled { throw .cancelled }
+        if let deadline, monotonicNanoseconds() > deadline {
+            throw .tookTooLong("searching the file for positions took too long")
+        }
     }
 }

@@ -3,10 +3,12 @@ enum EmbeddedVideos {
     private static let signature = Array("ftyp".utf8)
     private static let pieceSize = 1 << 20
     private static let overlap = 16
+    private static let mostHits = 200
 
     /// Finds videos behind the start of a file.
     static func find(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> [FilePart] {
         var found: [FilePart] = []
+        var hits = 0
         var offset = part.range.lowerBound
         while offset < part.range.upperBound {
             try cancellation.check()
@@ -14,6 +16,8 @@ enum EmbeddedVideos {
             guard let piece = try part.bytes(at: offset, count: count) else { break }
             for position in HiddenPositions.find(signature, in: piece) where position < pieceSize {
                 let start = offset + UInt64(position)
+                hits += 1
+                if hits > mostHits { throw .refused("the picture contains too many beginnings of videos") }
                 // A HEIF or JPEG XL file begins with such a box itself.
                 guard start >= part.range.lowerBound + 36, let video = try video(at: start - 4, part) else { continue }
                 found.append(video)
@@ -28,11 +32,11 @@ enum EmbeddedVideos {
     private static func video(at start: UInt64, _ part: FilePart) throws(ProductFailure) -> FilePart? {
         var end = start
         var hasMovie = false
-        let rest = FilePart(file: part.file, range: start..<part.range.upperBound)
+        let rest = part.within(start..<part.range.upperBound)
         while let box = try Box(at: end, in: rest), box.isNamed {
             hasMovie = hasMovie || box.type == "moov"
             end = box.range.upperBound
         }
-        return hasMovie ? FilePart(file: part.file, range: start..<end) : nil
+        return hasMovie ? part.within(start..<end) : nil
     }
 }

@@ -34,10 +34,15 @@ struct HiddenPositions {
     private static let sentences = ["$GPRMC,", "$GNRMC,", "$GPGGA,", "$GNGGA,"].map { Array($0.utf8) }
     /// Values in JSON, as phones append it to a picture.
     private static let values = [
-        "\"latitude\"", "\"longitude\"", "\"lat\"", "\"lon\"", "\"lng\"", "\"gpsLat\"", "\"gpsLon\"", "\"gpsLng\"",
+        "\"latitude\"", "\"longitude\"", "\"Latitude\"", "\"Longitude\"", "\"MAPLatitude\"", "\"MAPLongitude\"",
+        "\"lat\"", "\"lon\"", "\"lng\"", "\"gpsLat\"", "\"gpsLon\"", "\"gpsLng\"",
     ].map { Array($0.utf8) }
     /// Properties of other namespaces of XMP.
     private static let geography = ["geo:lat", "geo:lon", "georss:point"].map { Array($0.utf8) }
+    /// The beginning of a JPEG picture in base64, as XMP holds it.
+    private static let encoded = Array("/9j/".utf8)
+    private static let longestEncoded: UInt64 = 256 << 10
+    private static let xmp = Array("http://ns.adobe.com/xap/".utf8)
     private static let pieceSize = 1 << 20
     private static let overlap = 32
     private static let mostPatches = 10_000
@@ -86,6 +91,9 @@ struct HiddenPositions {
                 for position in Self.find(pattern, in: piece) where position < end {
                     try addProperty(at: offset + UInt64(position + pattern.count - 1), in: part, isPosition: true)
                 }
+            }
+            for position in Self.find(Self.encoded, in: piece) where position < end {
+                try addEncodedPicture(at: offset + UInt64(position), in: part)
             }
             for pattern in Self.sentences {
                 for position in Self.find(pattern, in: piece) where position < end {
@@ -196,6 +204,7 @@ struct HiddenPositions {
             // A value of up to four bytes is in the entry itself. One that reaches over the end is none.
             if size > 4, size < 1 << 16, range.upperBound <= part.range.upperBound { patches.append(.zeros(range)) }
         }
+        if patches.count > Self.mostPatches { throw .refused("the file contains too many positions") }
         let one: [UInt8] = isLittleEndian ? [1, 0] : [0, 1]
         let four: [UInt8] = isLittleEndian ? [4, 0, 0, 0] : [0, 0, 0, 4]
         let version: [UInt8] = [0, 0] + one + four + [2, 3, 0, 0]
@@ -224,6 +233,15 @@ struct HiddenPositions {
             return
         }
         patches.append(.spaces((start + UInt64(range.lowerBound))..<(start + UInt64(range.upperBound))))
+    }
+
+    /// Overwrites a picture in base64 with EXIF or XMP of its own.
+    private mutating func addEncodedPicture(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
+        let count = Int(min(Self.longestEncoded, part.range.upperBound - offset))
+        guard let bytes = try part.bytes(at: offset, count: count) else { return }
+        let (decoded, length) = Base64.decode(bytes)
+        guard !Self.find(Self.exif, in: decoded).isEmpty || !Self.find(Self.xmp, in: decoded).isEmpty else { return }
+        patches.append(.spaces(offset..<(offset + UInt64(length))))
     }
 
     /// Overwrites a sentence, up to the end of its line.
@@ -310,5 +328,48 @@ enum XMPProperty {
         return letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z")
             || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") || byte == UInt8(ascii: "-")
             || byte == UInt8(ascii: "_")
+    }
+}
+
+/// Text in base64 (RFC 4648, section 4), with line breaks as XML writes them.
+private enum Base64 {
+    private static let breaks = ["&#xA;", "&#xa;", "&#xD;", "&#xd;", "&#10;", "&#13;"].map { Array($0.utf8) }
+
+    /// Decodes the longest beginning that is base64.
+    ///
+    /// - Returns: the bytes, and the length of that beginning.
+    static func decode(_ text: [UInt8]) -> (bytes: [UInt8], length: Int) {
+        var bytes: [UInt8] = []
+        var (bits, pending) = (UInt32(0), 0)
+        var index = 0
+        while index < text.count {
+            if let value = value(of: text[index]) {
+                bits = bits << 6 | value
+                pending += 6
+                if pending >= 8 {
+                    pending -= 8
+                    bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(pending)))
+                }
+                index += 1
+            } else if [0x09, 0x0A, 0x0D, 0x20].contains(text[index]) {
+                index += 1
+            } else if let mark = breaks.first(where: { text[index...].starts(with: $0) }) {
+                index += mark.count
+            } else {
+                break
+            }
+        }
+        return (bytes, index)
+    }
+
+    private static func value(of byte: UInt8) -> UInt32? {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(byte) - 65
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(byte) - 71
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte) + 4
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
     }
 }

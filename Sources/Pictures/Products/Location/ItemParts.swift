@@ -14,6 +14,9 @@ struct ItemParts {
     private var data: Range<UInt64>?
     private var types: [UInt64: String] = [:]
     private var places: [UInt64: [Range<UInt64>]] = [:]
+    private var hasPicture = false
+    /// Whether the file has items. A sequence of pictures may have tracks only.
+    private(set) var isFound = false
 
     private static let boxes: Set = ["hdlr", "pitm", "iloc", "iinf", "iref", "iprp", "idat", "dinf", "grpl"]
     private static let pictures: Set = [
@@ -26,6 +29,7 @@ struct ItemParts {
         "reve", "ndwt", "prdi", "rref", "iscl", "ster", "cmin", "cmex", "altt",
     ]
     private static let longestTable = 16 << 20
+    private static let mostExtents = 100_000
 
     /// - Throws: ``ProductFailure``; `refused` if the tables can't be read.
     init(in part: FilePart, isBare: Bool = false, _ cancellation: Cancellation) throws(ProductFailure) {
@@ -35,6 +39,7 @@ struct ItemParts {
         guard let meta = try boxes(in: part.range).first(where: { $0.type == "meta" }), meta.content.count > 4 else {
             return
         }
+        isFound = true
         let children = try boxes(in: (meta.content.lowerBound + 4)..<meta.content.upperBound)
         data = children.first { $0.type == "idat" }?.content
         for box in children {
@@ -46,6 +51,7 @@ struct ItemParts {
             }
         }
         for box in children where box.type == "iloc" { try readPlaces(box) }
+        if !hasPicture { throw .refused("no coded picture can be found in the file: it is damaged") }
         for (id, type) in types where type == "jpeg" { try searchJPEG(places[id] ?? []) }
         if let data {
             for gap in KeptRanges(kept).gaps(in: data) { patches += try part.clearing(gap, cancellation) }
@@ -55,7 +61,7 @@ struct ItemParts {
     private func boxes(in range: Range<UInt64>) throws(ProductFailure) -> [Box] {
         var found: [Box] = []
         var offset = range.lowerBound
-        while let box = try Box(at: offset, in: FilePart(file: part.file, range: range)) {
+        while let box = try Box(at: offset, in: part.within(range)) {
             found.append(box)
             if found.count > 10_000 { throw .refused("the picture has too many boxes") }
             offset = box.range.upperBound
@@ -80,7 +86,7 @@ struct ItemParts {
     /// Searches an item that is a JPEG picture of its own.
     private mutating func searchJPEG(_ extents: [Range<UInt64>]) throws(ProductFailure) {
         guard extents.count == 1 else { throw .refused("the picture has a further one in pieces") }
-        var segments = JPEGSegments(in: FilePart(file: part.file, range: extents[0]), keeping: .none, cancellation)
+        var segments = JPEGSegments(in: part.within(extents[0]), keeping: .none, cancellation)
         try segments.searchAll()
         patches += segments.patches
     }
@@ -125,6 +131,7 @@ struct ItemParts {
             offset += count
             return number
         }
+        var total = 0
         for _ in 0..<(try next(wide)) {
             let id = try next(wide)
             let method = version == 0 ? 0 : try next(2) & 15
@@ -132,6 +139,8 @@ struct ItemParts {
             let base = try next(baseSize)
             var extents: [Range<UInt64>] = []
             for _ in 0..<(try next(2)) {
+                total += 1
+                if total > Self.mostExtents { throw .refused("the picture has too many pieces") }
                 _ = try next(indexSize)
                 let (start, length) = (base &+ (try next(offsetSize)), try next(lengthSize))
                 extents.append(try range(start, length, method))
@@ -142,6 +151,7 @@ struct ItemParts {
             // exiftool leaves items of no bytes; those of a picture would be all of the file.
             if isPicture, extents.contains(where: { $0.isEmpty }), method < 2 { throw Self.damaged }
             // exiftool reads only these.
+            if isPicture, extents.contains(where: { !$0.isEmpty }) { hasPicture = true }
             if isPicture || method == 0 && extents.count == 1 { kept += extents }
         }
     }

@@ -11,6 +11,10 @@ struct MatroskaPositions {
     /// Whether only elements stay that are needed to show the video.
     private let isBare: Bool
     private var elements = 0
+    private var depth = 0
+    private var blocks = 0
+    /// Bytes of unknown elements that go.
+    private var unknown: UInt64 = 0
     private var tracks: Set<UInt64> = []
     private var subtitleTracks: Set<UInt64> = []
     private var searches: [UInt64: SupplementalMessages] = [:]
@@ -19,6 +23,7 @@ struct MatroskaPositions {
     private var hasTransparency = false
 
     private static let mostElements = 50_000_000
+    private static let deepest = 32
     private static let longestTag: UInt64 = 1 << 20
 
     /// Element IDs (RFC 9559, section 5.1).
@@ -104,9 +109,15 @@ struct MatroskaPositions {
                 offset = try searchChildren(of: element).end
             } else {
                 patches += try element.removal(in: part, cancellation)
+                try Patch.check(patches)
+                if element.id != Element.void { unknown += UInt64(element.range.count) }
             }
         }
         try requireBlank(offset..<part.range.upperBound)
+        // A damaged header makes all that it holds unknown.
+        if blocks == 0 || unknown > UInt64(part.range.count) / 4 {
+            throw .refused("most of the video is no part of a track: it is damaged")
+        }
     }
 
     /// Some programs leave zeros behind the last element.
@@ -122,6 +133,9 @@ struct MatroskaPositions {
     private mutating func searchChildren(
         of element: Element
     ) throws(ProductFailure) -> (end: UInt64, isChanged: Bool) {
+        depth += 1
+        defer { depth -= 1 }
+        if depth > Self.deepest { throw .refused("the video has elements within elements without end") }
         var offset = element.content.lowerBound
         var checksum: Element?
         var isChanged = element.id == ID.attachments && changesAttachments
@@ -152,6 +166,8 @@ struct MatroskaPositions {
         let isKnown = Self.known[parent.id]?.contains(element.id) == true
         if !isKnown || element.id == ID.additions && !hasTransparency || isBare && Self.texts.contains(element.id) {
             patches += try element.removal(in: part, cancellation)
+            try Patch.check(patches)
+            if !isKnown, element.id != Element.void { unknown += UInt64(element.range.count) }
             return patches.count > before
         }
         switch element.id {
@@ -161,7 +177,7 @@ struct MatroskaPositions {
             return true
         case ID.trackEntry: try searchTrack(element)
         case ID.fileData:
-            let file = FilePart(file: part.file, range: element.content)
+            let file = part.within(element.content)
             if let removal = try AttachedPicture.patches(for: file, cancellation) {
                 patches += removal
             } else {
@@ -183,7 +199,7 @@ struct MatroskaPositions {
         elements += 1
         if elements % 10_000 == 0 { try cancellation.check() }
         if elements > Self.mostElements { throw .refused("the video has too many elements") }
-        return try Element(at: offset, in: FilePart(file: part.file, range: part.range.lowerBound..<end))
+        return try Element(at: offset, in: part.within(part.range.lowerBound..<end))
     }
 
     private mutating func children(of element: Element) throws(ProductFailure) -> [Element] {
@@ -217,15 +233,20 @@ struct MatroskaPositions {
         STEREO_MODE ALPHA_MODE NUMBER_OF_FRAMES NUMBER_OF_BYTES MAKE MODEL SOFTWARE MIMETYPE FILENAME SHOW NETWORK
         """.split { $0 == " " || $0 == "\n" }.map(String.init))
 
-    private mutating func isForeign(_ tag: Element) throws(ProductFailure) -> Bool {
-        let children = try children(of: tag)
-        let name = String(decoding: try content(of: children.first { $0.id == ID.tagName }), as: UTF8.self).uppercased()
+    /// Whether a tag is an official one, or one of phones, and no place.
+    private static func isOfPerson(_ name: String) -> Bool {
         // The language may follow, as in `TITLE-ENG`.
         let base = String(name.prefix { $0 != "-" && $0 != "\0" })
         let isOfPhone =
             ["_STATISTICS_", "COM.APPLE.QUICKTIME.", "COM.ANDROID."].contains { name.hasPrefix($0) }
             && !["LOCATION", "GPS", "ISO6709"].contains { name.contains($0) }
-        if !isOfPhone, !Self.tags.contains(base) { return true }
+        return isOfPhone || tags.contains(base)
+    }
+
+    private mutating func isForeign(_ tag: Element) throws(ProductFailure) -> Bool {
+        let children = try children(of: tag)
+        let name = String(decoding: try content(of: children.first { $0.id == ID.tagName }), as: UTF8.self).uppercased()
+        if !Self.isOfPerson(name) { return true }
         return PositionText.isFound(in: try content(of: children.first { $0.id == ID.tagString }))
     }
 
@@ -264,6 +285,15 @@ struct MatroskaPositions {
         _ codec: String, _ element: Element?, of track: UInt64, isEncoded: Bool
     ) throws(ProductFailure) {
         let configuration = try content(of: element)
+        if codec == "A_VORBIS" || codec == "A_FLAC", let element {
+            let isBare = isBare
+            var comments = SoundComments(configuration, at: element.content.lowerBound) { name, text in
+                !isBare && Self.isOfPerson(name) && !PositionText.isFound(in: text)
+            }
+            if codec == "A_FLAC" { try comments.searchFLAC(from: 0) } else { try comments.searchVorbis() }
+            patches += comments.patches
+            return
+        }
         if codec == "V_MJPEG" {
             if isEncoded { obstacle = Self.encoded }
             motionJPEG.insert(track)
@@ -304,13 +334,15 @@ struct MatroskaPositions {
     }
 
     private mutating func searchFrame(_ frame: Range<UInt64>) throws(ProductFailure) {
-        var segments = JPEGSegments(in: FilePart(file: part.file, range: frame), keeping: .none, cancellation)
+        var segments = JPEGSegments(in: part.within(frame), keeping: .none, cancellation)
         try segments.searchAll()
         patches += segments.patches
     }
 
     /// Searches a block. Its track's number comes first, then a time and flags.
     private mutating func searchBlock(_ block: Element) throws(ProductFailure) {
+        blocks += 1
+        try Patch.check(patches)
         let start = try part.bytes(at: block.content.lowerBound, count: min(12, block.content.count)) ?? []
         guard let track = VariableNumber(start[...], keepsMarker: false) else {
             throw .refused("a block of the video is damaged")

@@ -19,6 +19,13 @@ enum Patch: Equatable {
     }
 
     private static let pieceSize = 1 << 20
+    /// Hours of a camcorder have a message in each picture.
+    private static let most = 500_000
+
+    /// - Throws: `refused` for more changes than memory should hold.
+    static func check(_ patches: [Patch]) throws(ProductFailure) {
+        if patches.count > most { throw .refused("the file has too many parts that must go") }
+    }
 
     /// Changes a file.
     ///
@@ -56,12 +63,20 @@ struct FilePart {
     let file: SharedDescriptor
     /// Where the part begins and ends in the file.
     let range: Range<UInt64>
+    /// Checked before each reading; nil: never.
+    var cancellation: Cancellation?
+
+    /// Returns a part of this part.
+    func within(_ range: Range<UInt64>) -> FilePart {
+        FilePart(file: file, range: range, cancellation: cancellation)
+    }
 
     /// Returns bytes at an offset of the file; nil if they are not all in the part.
     func bytes(at offset: UInt64, count: Int) throws(ProductFailure) -> [UInt8]? {
         guard count >= 0, offset >= range.lowerBound, offset <= range.upperBound,
             UInt64(count) <= range.upperBound - offset
         else { return nil }
+        try cancellation?.check()
         do throws(Errno) {
             let bytes = try file.bytes(at: offset, count: count)
             return bytes.count == count ? bytes : nil

@@ -122,7 +122,15 @@ struct PictureLocations {
     ///
     /// - Returns: Whether there was anything.
     private func clearForeignParts(_ copy: Copy) throws(ProductFailure) -> Bool {
-        let part = FilePart(file: copy.file, range: 0..<(try size(of: copy)))
+        try cancellation.limit(to: limit) { () throws(ProductFailure) in try clearParts(of: copy) }
+    }
+
+    private func part(_ copy: Copy) throws(ProductFailure) -> FilePart {
+        FilePart(file: copy.file, range: 0..<(try size(of: copy)), cancellation: cancellation)
+    }
+
+    private func clearParts(of copy: Copy) throws(ProductFailure) -> Bool {
+        let part = try part(copy)
         let videos = removal == .positions ? try EmbeddedVideos.find(in: part, cancellation).map(\.range) : []
         func patches() throws(ProductFailure) -> [Patch] {
             try PictureParts(
@@ -140,15 +148,19 @@ struct PictureLocations {
     ///
     /// - Returns: Whether there were any.
     private func patch(_ copy: Copy) throws(ProductFailure) -> Bool {
-        let part = FilePart(file: copy.file, range: 0..<(try size(of: copy)))
-        var isPatched = try HiddenPositions.remove(from: part, cancellation)
-        for video in try EmbeddedVideos.find(in: part, cancellation) {
-            let positions = try BoxPositions(in: video, cancellation)
-            if let obstacle = positions.obstacle { throw .refused(obstacle) }
-            for patch in positions.patches { try patch.apply(to: copy.file, cancellation) }
-            isPatched = isPatched || !positions.patches.isEmpty
-            try check(video)
+        let part = try part(copy)
+        let (isPatched, videos) = try cancellation.limit(to: limit) { () throws(ProductFailure) in
+            var isPatched = try HiddenPositions.remove(from: part, cancellation)
+            let videos = try EmbeddedVideos.find(in: part, cancellation)
+            for video in videos {
+                let positions = try BoxPositions(in: video, cancellation)
+                if let obstacle = positions.obstacle { throw ProductFailure.refused(obstacle) }
+                for patch in positions.patches { try patch.apply(to: copy.file, cancellation) }
+                isPatched = isPatched || !positions.patches.isEmpty
+            }
+            return (isPatched, videos)
         }
+        for video in videos { try check(video) }
         return isPatched
     }
 

@@ -33,7 +33,9 @@ struct PictureParts {
             let items = try ItemParts(in: part, isBare: isBare, cancellation)
             let boxes = try BoxPositions(in: part, cancellation, items: items, videos: videos, isBare: isBare)
             if let obstacle = boxes.obstacle { throw .refused(obstacle) }
+            if !items.isFound, boxes.essence.isEmpty { throw .refused("the file has no picture: it is damaged") }
             patches = boxes.patches
+        case "image/tiff": patches = try TIFFParts(in: part, cancellation).patches
         default: break
         }
     }
@@ -72,27 +74,31 @@ struct PictureParts {
         if isBare { return try clear(start..<end) }
         var kept = videos + (try samsungDirectory(from: start))
         var offset = start
+        var failures = 0
         while offset < end {
             try cancellation.check()
             let count = Int(min(1 << 20, end - offset))
             guard let piece = try part.bytes(at: offset, count: count) else { break }
-            if let hit = HiddenPositions.find([0xFF, 0xD8, 0xFF], in: piece).first {
+            var next = offset + UInt64(max(1, count - 2))
+            var free = offset
+            for hit in HiddenPositions.find([0xFF, 0xD8, 0xFF], in: piece) {
                 let picture = offset + UInt64(hit)
+                if picture < free { continue }
                 if let video = videos.first(where: { $0.contains(picture) }) {
-                    offset = video.upperBound
+                    free = video.upperBound
                     continue
                 }
                 do throws(ProductFailure) {
-                    offset = try searchJPEG(from: picture)
-                    kept.append(picture..<offset)
+                    free = try searchJPEG(from: picture)
+                    kept.append(picture..<free)
                 } catch {
                     guard case .refused = error else { throw error }
-                    offset = picture + 3
+                    failures += 1
                 }
-                if kept.count > 1000 { throw .refused("the picture contains too many pictures") }
-            } else {
-                offset += UInt64(max(1, count - 2))
+                if kept.count > 1000 || failures > 100 { throw .refused("too much follows the picture") }
             }
+            next = max(next, free)
+            offset = next
         }
         for gap in KeptRanges(kept).gaps(in: start..<end) { patches += try part.clearing(gap, cancellation) }
     }
@@ -221,6 +227,7 @@ struct PictureParts {
         while case let size = try number(at: offset, count: 1), size > 0 {
             let content = (offset + 1)..<(offset + 1 + UInt64(size))
             if !isAllowed { try clear(content) }
+            try Patch.check(patches)
             offset = content.upperBound
         }
         return offset + 1
@@ -236,7 +243,7 @@ struct PictureParts {
     private mutating func searchWebP() throws(ProductFailure) -> UInt64 {
         let start = part.range.lowerBound
         let end = start + 8 + UInt64(try littleNumber(at: start + 4))
-        guard end <= part.range.upperBound else { throw Self.early }
+        guard end >= start + 12, end <= part.range.upperBound else { throw Self.early }
         try searchRIFF((start + 12)..<end)
         return end
     }
@@ -249,7 +256,7 @@ struct PictureParts {
     }
 
     /// Searches the chunks of a WebP picture, and those of its frames (RFC 9649, 2.7).
-    private mutating func searchRIFF(_ range: Range<UInt64>) throws(ProductFailure) {
+    private mutating func searchRIFF(_ range: Range<UInt64>, inFrame: Bool = false) throws(ProductFailure) {
         var offset = range.lowerBound
         while offset < range.upperBound {
             try cancellation.check()
@@ -257,7 +264,8 @@ struct PictureParts {
             let content = (offset + 8)..<(offset + 8 + UInt64(try littleNumber(at: offset + 4)))
             guard content.upperBound <= range.upperBound else { throw Self.early }
             if type == "ANMF", content.count >= 16 {
-                try searchRIFF((content.lowerBound + 16)..<content.upperBound)
+                if inFrame { throw .refused("the picture has a frame within a frame") }
+                try searchRIFF((content.lowerBound + 16)..<content.upperBound, inFrame: true)
             } else if !Self.chunksOfWebP.contains(type) || isBare && type == "XMP " {
                 let cleared = try part.clearing(content, cancellation)
                 if !cleared.isEmpty || type != "JUNK" { patches += [.bytes(Array("JUNK".utf8), at: offset)] + cleared }

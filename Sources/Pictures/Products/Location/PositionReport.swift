@@ -95,7 +95,8 @@ extension PositionReport.Tag {
     ]
     /// Tags of GeoTIFF that place the picture on the map, and those of GDAL and DGIWG: coefficients, GML and XML.
     private static let geoTIFF: Set = [
-        "ModelTiePoint", "ModelTransform", "PixelScale", "Exif_0xc69c", "Exif_0xc6dd", "GDALMetadata",
+        "ModelTiePoint", "ModelTransform", "PixelScale", "IntergraphMatrix", "Exif_0xc69c", "Exif_0xc6dd",
+        "GDALMetadata",
     ]
     /// Tags of XMP that hold a picture, with metadata of its own.
     private static let pictures: Set = ["ImageData", "ThumbnailImage"]

@@ -1,7 +1,8 @@
 /// A subtitle, to be judged whether a device wrote it: drones and dash cams write where they are.
 ///
-/// Tells such texts from those of films by coordinates: two numbers of three decimals side by side, one and a word such as
-/// `lat`, a field such as `lat=48`, or degrees with minutes. Commands such as `{\pos(12.345,67.891)}` don't count.
+/// Tells such texts from those of films by coordinates: two numbers of three decimals side by side, or of four with a few
+/// words between; one beside a word such as `lat`; a field such as `lat=48`; degrees with minutes. Commands such as
+/// `{\pos(12.345,67.891)}` don't count.
 struct TelemetryText {
     private enum Token: Equatable {
         case number(Double, decimals: Int)
@@ -35,8 +36,13 @@ struct TelemetryText {
         var index = 0
         while index < scalars.count {
             let scalar = scalars[index]
-            if scalar == "{" { depth += 1 }
-            if scalar == "}" { depth = max(0, depth - 1) }
+            // Commands of ASS begin with a backslash; other braces are JSON.
+            if scalar == "{", depth > 0 || index + 1 < scalars.count && scalars[index + 1] == "\\" { depth += 1 }
+            if scalar == "}", depth > 0 {
+                depth -= 1
+                index += 1
+                continue
+            }
             if depth > 0 || scalar == " " {
                 index += 1
             } else if isDigit(scalar) {
@@ -75,11 +81,10 @@ struct TelemetryText {
 
     /// Whether the text has coordinates.
     var hasPosition: Bool {
-        let hasExactNumber = tokens.contains { Self.isExact($0) }
-        if hasExactNumber, tokens.contains(where: Self.isWordOfPosition) { return true }
-        return tokens.indices.contains { index in
+        tokens.indices.contains { index in
             let rest = tokens[index...]
-            return hasExactNumber && Self.isPair(rest) || Self.hasMinutes(rest) || Self.isField(rest)
+            return Self.isPair(rest) || Self.isNamed(rest) || Self.hasMinutes(rest) || Self.isField(rest)
+                || Self.isSentence(rest)
         }
     }
 
@@ -109,17 +114,39 @@ struct TelemetryText {
         return false
     }
 
-    /// Whether two exact numbers follow each other, with nothing but marks, directions and words of positions between.
+    /// Whether two exact numbers follow each other, with nothing but marks, directions and words of positions between; or two
+    /// numbers of four decimals, with a few words of any language.
     private static func isPair(_ tokens: ArraySlice<Token>) -> Bool {
         guard let first = tokens.first, isExact(first) else { return false }
-        let between = tokens.dropFirst().prefix(6).prefix { token in
-            switch token {
-            case .mark: true
-            case .word(let word): hemispheres.contains(word) || isWordOfPosition(token)
-            case .number: false
+        let between = tokens.dropFirst().prefix(8).prefix { token in if case .number = token { false } else { true } }
+        guard let second = tokens.dropFirst(1 + between.count).first, isExact(second) else { return false }
+        if case (.number(_, let left), .number(_, let right)) = (first, second), left >= 4, right >= 4 { return true }
+        return between.count <= 6
+            && between.allSatisfy { token in
+                if case .word(let word) = token { hemispheres.contains(word) || isWordOfPosition(token) } else { true }
             }
+    }
+
+    /// Whether a word of a position and an exact number, or one of millionths of a degree, are side by side.
+    private static func isNamed(_ tokens: ArraySlice<Token>) -> Bool {
+        guard let first = tokens.first else { return false }
+        let rest = tokens.dropFirst().drop { if case .mark = $0 { true } else { false } }
+        guard tokens.count - rest.count <= 4, let second = rest.first else { return false }
+        if isWordOfPosition(first) { return isExact(second) || isMillionths(second) }
+        return isExact(first) && isWordOfPosition(second)
+    }
+
+    private static func isMillionths(_ token: Token) -> Bool {
+        if case .number(let value, 0) = token { value >= 100_000 && value <= 1_800_000_000 } else { false }
+    }
+
+    /// Whether a field of a GPS receiver begins here: `4808.2200,N`.
+    private static func isSentence(_ tokens: ArraySlice<Token>) -> Bool {
+        var rest = tokens
+        guard case .number(let value, let decimals)? = rest.popFirst(), decimals >= 2, value < 18_100 else {
+            return false
         }
-        return tokens.dropFirst(1 + between.count).first.map(isExact) ?? false
+        return take(&rest, [","]) && takeDirection(&rest)
     }
 
     /// Whether an angle begins here: `47°07'`, `47.123°`, `N 47 7' 24`, `N47 07 24`, `47:07:24 N`.

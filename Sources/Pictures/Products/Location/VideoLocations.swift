@@ -22,7 +22,7 @@ struct VideoLocations {
     }
 
     func remove(progress: (Double) -> Void) throws(ProductFailure) -> StepOutcome {
-        let original = FilePart(file: input.file, range: 0..<input.size)
+        let original = FilePart(file: input.file, range: 0..<input.size, cancellation: cancellation)
         let (patches, essence, obstacle) = try findPatches(in: original)
         if patches.isEmpty {
             if let obstacle { throw .refused(obstacle) }
@@ -34,12 +34,14 @@ struct VideoLocations {
         }
         if !isWritten { try FileCopy.copy(input.file, count: input.size, to: output, cancellation) }
         progress(0.5)
-        let product = FilePart(file: output, range: 0..<input.size)
+        let product = FilePart(file: output, range: 0..<input.size, cancellation: cancellation)
         for patch in patches { try patch.apply(to: output, cancellation) }
         var left = try read(output)
         if !left.tags.isEmpty, container == .boxes {
             let tracks = Set(left.tags.compactMap { $0.track })
-            let reported = try BoxPositions(in: product, cancellation, removing: tracks, isBare: isBare)
+            let reported = try cancellation.limit(to: limit) { () throws(ProductFailure) in
+                try BoxPositions(in: product, cancellation, removing: tracks, isBare: isBare)
+            }
             for patch in reported.patches { try patch.apply(to: output, cancellation) }
             left = try read(output)
         }
@@ -70,6 +72,15 @@ struct VideoLocations {
     private func findPatches(
         in part: FilePart
     ) throws(ProductFailure) -> (patches: [Patch], essence: [UInt64], obstacle: String?) {
+        try cancellation.limit(to: limit) { () throws(ProductFailure) in try search(part) }
+    }
+
+    /// Seconds for one search, and for one reading by exiftool.
+    private var limit: Int { 30 + Int(input.size >> 22) }
+
+    private func search(
+        _ part: FilePart
+    ) throws(ProductFailure) -> (patches: [Patch], essence: [UInt64], obstacle: String?) {
         let hidden = try HiddenPositions(
             in: part, cancellation, isTransportStream: input.type.mime == "video/mp2t")
         var patches = hidden.patches
@@ -82,6 +93,7 @@ struct VideoLocations {
             // EXIF and XMP may be within a box that is removed as a whole.
             patches += boxes.patches
             essence = boxes.essence
+            if essence.isEmpty { throw .refused("the video has no track of pictures or sound: it is damaged") }
         case .matroska:
             let elements = try MatroskaPositions(
                 in: part, changesAttachments: !patches.isEmpty, isBare: isBare, cancellation)
@@ -97,7 +109,6 @@ struct VideoLocations {
         let session = try ExifToolSession(program: program, directory: scratch, file: file)
         defer { session.end() }
         var report = PositionReport()
-        let limit = 30 + Int(input.size >> 22)
         try session.run(PositionReport.arguments(for: ExifToolSession.openFile), within: limit, cancellation) {
             report.add($0)
         }

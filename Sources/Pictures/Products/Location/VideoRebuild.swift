@@ -76,7 +76,8 @@ struct VideoRebuild {
         var arguments = VideoTools.quiet + ["-nostdin", "-y"] + container.conversionOptions(threads: 1)
         arguments +=
             ["-i", VideoTools.input, "-map", "0:V", "-map", "0:a?", "-c", "copy"] + sound + ["-map_metadata", "-1"]
-        arguments += ["-map_chapters", "-1", "-fflags", "+bitexact"]
+        // ffmpeg 5 counts FLAC in MP4 as experimental.
+        arguments += ["-map_chapters", "-1", "-fflags", "+bitexact", "-strict", "experimental"]
         if let created { arguments += ["-metadata", "creation_time=\(created)"] }
         return arguments + ["-f", format, "file:/proc/self/fd/3"]
     }

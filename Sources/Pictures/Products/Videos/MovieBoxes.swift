@@ -132,7 +132,7 @@ struct MovieBoxes {
     ) throws(ProductFailure) -> [Box] {
         var boxes: [Box] = []
         var offset = range.lowerBound
-        let inner = FilePart(file: part.file, range: range)
+        let inner = part.within(range)
         while offset < range.upperBound {
             guard let box = try Box(at: offset, in: inner), boxes.count < Self.mostBoxes else {
                 if isWhole { note("data behind its end, or it ends early") }

@@ -1,4 +1,5 @@
 import AgentTestSupport
+import CLinux
 import FileWatch
 import Foundation
 import LinuxSystem

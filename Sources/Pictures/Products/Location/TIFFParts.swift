@@ -1,0 +1,100 @@
+/// The parts of a TIFF file that no directory leads to (TIFF 6.0, section 2): trailers, and directories that a program
+/// replaced and left. They are cleared in place.
+struct TIFFParts {
+    /// The changes that clear these parts.
+    private(set) var patches: [Patch] = []
+
+    private let part: FilePart
+    private let isLittle: Bool
+    private var kept: [Range<UInt64>] = []
+
+    private static let mostDirectories = 1000
+    private static let longestTable: UInt64 = 64 << 20
+    /// The size of a value, by type.
+    private static let sizes: [UInt64] = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4]
+    /// Tags that lead to directories: those within the file, of EXIF, of positions, and of interoperability.
+    private static let directories: Set<UInt64> = [330, 34665, 34853, 40965]
+    /// Tags with the places of data, and those with its sizes: strips, tiles, and thumbnails.
+    private static let data: [UInt64: UInt64] = [273: 279, 324: 325, 513: 514]
+    private static let compression: UInt64 = 259
+    /// JPEG in TIFF as it was before 1995: its tags lead to tables of unknown size.
+    private static let oldJPEG: UInt64 = 6
+
+    /// - Throws: ``ProductFailure``; `refused` if the directories can't be read.
+    init(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) {
+        self.part = part
+        let start = part.range.lowerBound
+        let header = try part.bytes(at: start, count: min(8, part.range.count)) ?? []
+        isLittle = header.first == UInt8(ascii: "I")
+        let reader = ByteReader(bytes: header, isLittleEndian: isLittle)
+        // BigTIFF has another layout.
+        guard reader.number(at: 2, count: 2) == 42, let first = reader.number(at: 4, count: 4) else { return }
+        kept.append(start..<(start + 8))
+        var open = [first]
+        var seen: Set<UInt64> = []
+        while let offset = open.popLast() {
+            try cancellation.check()
+            guard offset > 0, seen.insert(offset).inserted else { continue }
+            if seen.count > Self.mostDirectories { throw .refused("the picture has too many directories") }
+            guard let found = try readDirectory(at: start + offset) else { return }
+            open += found
+        }
+        for gap in KeptRanges(kept).gaps(in: part.range) { patches += try part.clearing(gap, cancellation) }
+    }
+
+    /// Keeps a directory and all that it leads to.
+    ///
+    /// - Returns: the directories to read next; nil if not all parts of the picture can be found.
+    private mutating func readDirectory(at start: UInt64) throws(ProductFailure) -> [UInt64]? {
+        guard let count = try number(at: start, count: 2), case let size = 2 + 12 * count,
+            let entries = try part.bytes(at: start + 2, count: Int(12 * count))
+        else { throw .refused("a directory of the picture is damaged") }
+        // Some programs leave out the place of the next directory.
+        let next = try number(at: start + size, count: 4)
+        kept.append(start..<(start + size + (next == nil ? 0 : 4)))
+        let reader = ByteReader(bytes: entries, isLittleEndian: isLittle)
+        var values: [UInt64: [UInt64]] = [:]
+        for index in 0..<Int(count) {
+            guard let tag = reader.number(at: 12 * index, count: 2),
+                let type = reader.number(at: 12 * index + 2, count: 2),
+                let number = reader.number(at: 12 * index + 4, count: 4),
+                let target = reader.number(at: 12 * index + 8, count: 4), type < Self.sizes.count
+            else { continue }
+            let size = Self.sizes[Int(type)]
+            var place = start + 2 + UInt64(12 * index) + 8
+            if number * size > 4 {
+                place = part.range.lowerBound + target
+                guard number * size <= part.range.upperBound - min(place, part.range.upperBound) else {
+                    throw .refused("a value of the picture reaches over its end")
+                }
+                kept.append(place..<(place + number * size))
+            }
+            let isOfPlaces = Self.data[tag] != nil || Self.data.values.contains(tag)
+            if isOfPlaces || Self.directories.contains(tag) || tag == Self.compression {
+                values[tag] = try numbers(at: place, number, Int(size))
+            }
+        }
+        if values[Self.compression]?.first == Self.oldJPEG { return nil }
+        for (places, sizes) in Self.data {
+            for (place, size) in zip(values[places] ?? [], values[sizes] ?? []) {
+                let begin = part.range.lowerBound + place
+                // Truncated pictures exist.
+                kept.append(min(begin, part.range.upperBound)..<min(begin + size, part.range.upperBound))
+            }
+        }
+        return Self.directories.flatMap { values[$0] ?? [] } + (next.map { [$0] } ?? [])
+    }
+
+    private func number(at offset: UInt64, count: Int) throws(ProductFailure) -> UInt64? {
+        let bytes = try part.bytes(at: offset, count: count)
+        return bytes.flatMap { ByteReader(bytes: $0, isLittleEndian: isLittle).number(at: 0, count: count) }
+    }
+
+    private func numbers(at place: UInt64, _ count: UInt64, _ size: Int) throws(ProductFailure) -> [UInt64] {
+        guard size > 0, count * UInt64(size) <= Self.longestTable,
+            let bytes = try part.bytes(at: place, count: Int(count) * size)
+        else { throw .refused("a table of the picture can't be read") }
+        let reader = ByteReader(bytes: bytes, isLittleEndian: isLittle)
+        return (0..<Int(count)).compactMap { reader.number(at: $0 * size, count: size) }
+    }
+}

@@ -165,7 +165,7 @@ package struct ControlServer: Service {
         }
         let server = try server(
             router,
-            configuration: .init(address: .hostname(dashboard.address.bindAddress, port: twin.port), backlog: 64),
+            configuration: .init(address: .hostname(dashboard.address.bindAddress, port: twin.port), backlog: 4096),
             connections: .init(
                 additionalChannelHandlers: [RequestTurns(), ClientPresence(), DashboardConnection(seats)],
                 idleTimeout: DashboardConnection.idleTimeout,

@@ -123,7 +123,7 @@ public final class Receiver: Sendable {
                 await onReady(ListenAddress(host: listen.host, port: port).url)
             },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: logger)
-        let serving = Serving(application: application, connections: connections)
+        let serving = Serving(application: application, connections: connections, smallPictures: smallPictures)
         let expiry = Expiry(store: store, smallPictures: smallPictures, interval: Self.expiryInterval)
         // Each has a name, since the default is a dump of the whole value.
         let services = ServiceGroupConfiguration(
@@ -173,11 +173,13 @@ private struct Expiry: Service {
 private struct Serving<Content: ApplicationProtocol>: Service {
     let application: Content
     let connections: OpenConnections
+    let smallPictures: SmallPictures?
 
     func run() async throws {
         try await withGracefulShutdownHandler {
             try await application.run()
         } onGracefulShutdown: {
+            smallPictures?.stop()
             Task {
                 try? await Task.sleep(for: .seconds(1))
                 connections.close()

@@ -132,7 +132,9 @@ import Testing
         }
         let path = try files.media.write(data, "dash.mp4")
         let reason = try await RemoverStage().refusal(of: path)
-        #expect(reason?.contains("track of pictures or sound") == true, "\(reason ?? "")")
+        #expect(
+            ["track of pictures or sound", "belongs to no track"].contains { reason?.contains($0) == true },
+            "\(reason ?? "")")
     }
 
     @Test func picturesStayThatAreSamplesOfSensorsToo() async throws {

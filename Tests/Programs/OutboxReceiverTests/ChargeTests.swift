@@ -26,6 +26,10 @@ import Testing
         #expect(flat > Charge.block)
         #expect(Self.plan(1, "a/b").charge >= flat + Charge.block)
         #expect(Self.plan(1, String(repeating: "a", count: 4096)).charge >= flat + 4095)
+        // Without a path, the name may have directories.
+        let named = UploadPlan(
+            user: "a", size: 1, md5: .random(), fileName: "a/b/n", path: nil, type: "image/jpeg", modified: nil)
+        #expect(named.charge >= flat + 2 * Charge.block)
         // Deeper directories are not made.
         #expect(Self.plan(1, String(repeating: "a/", count: 2000)).charge < flat + 33 * Charge.block + 4096)
     }

@@ -229,6 +229,13 @@ import Testing
 
     // MARK: Paths
 
+    @Test(arguments: [
+        ("a\u{7}b", "a_b"), ("a\u{9B}b", "a_b"), ("a\u{202E}gpj.exe", "a_gpj.exe"), ("\u{1F468}\u{200D}\u{1F469}", nil),
+    ])
+    func charactersThatControlATerminalGo(name: String, stored: String?) {
+        #expect(SafePath(path: nil, fileName: name).name == stored ?? name)
+    }
+
     @Test func noPathLeadsOut() {
         var fuzz = Fuzz()
         let seed = fuzz.seed

@@ -9,7 +9,7 @@ struct SafePath: Equatable, Sendable {
     let name: String
 
     /// Sanitizes `path`, or `fileName` if `path` has no usable component. Drops empty components, `.` and `..`.
-    /// Replaces control characters by `_`. Cuts long names but keeps their extension.
+    /// Replaces control characters, and those that turn the direction of a text, by `_`. Cuts long names but keeps their extension.
     init(path: String?, fileName: String) {
         var components = Self.components(of: path ?? "")
         if components.isEmpty { components = Self.components(of: fileName) }
@@ -21,10 +21,17 @@ struct SafePath: Equatable, Sendable {
         path.unicodeScalars.split(separator: "/").compactMap { component in
             var scalars = String.UnicodeScalarView()
             for scalar in component {
-                scalars.append(scalar.value < 0x20 || scalar.value == 0x7f ? "_" : scalar)
+                scalars.append(Self.isControl(scalar) ? "_" : scalar)
             }
             let name = String(scalars)
             return name == "." || name == ".." ? nil : cut(name)
+        }
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F...0x9F, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
         }
     }
 

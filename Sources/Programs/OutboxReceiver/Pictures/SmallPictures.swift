@@ -25,7 +25,7 @@ final class SmallPictures: Sendable {
     }
 
     /// A version may have as many bytes although the picture has fewer. No quota counts small versions.
-    private static let alwaysSmall: Int64 = 64 << 10
+    private static let alwaysSmall: Int64 = 8 << 10
     /// The assumed size of a small picture in bytes, for the check of free space.
     private static let largest: Int64 = 1 << 20
 
@@ -40,6 +40,7 @@ final class SmallPictures: Sendable {
     /// Whether `outbox-media` can't be started. A lock: Swift 6.3.1's optimiser ends in an error on an `Atomic` here, since
     /// `init` throws.
     private let isBroken = Mutex(false)
+    private let isStopped = Mutex(false)
 
     /// - Parameter program: The path of `outbox-media`.
     init(_ store: Store, program: String) throws(Errno) {
@@ -48,6 +49,9 @@ final class SmallPictures: Sendable {
         folder = try store.root.folder("thumbnails")
         for name in try folder.names() where name.hasSuffix(".part") { try folder.remove(name) }
     }
+
+    /// Draws no more, so that the receiver can end.
+    func stop() { isStopped.withLock { $0 = true } }
 
     /// Removes the small versions of contents that are gone from `objects/`.
     func removeStale() {
@@ -86,6 +90,7 @@ final class SmallPictures: Sendable {
     private func draw(_ picture: OpenFile, _ content: Content, _ use: Use) throws -> OpenFile? {
         let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
+        if isStopped.withLock(\.self) { return nil }
         let part = name + ".part"
         try folder.remove(part)
         let output = try folder.open(part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)

@@ -5,7 +5,9 @@ import SystemPackage
 /// The user-visible part of the storage: `files/<user>/<path>`, hard links to objects.
 final class FileTree: Sendable {
     /// After this many files with the same name, a random part replaces the number.
-    private static let highestNumber = 1000
+    ///
+    /// Each link looks for its own name first among those with the same name, so this bounds the time of a link.
+    private static let highestNumber = 100
 
     private let files: Folder
     private let objects: ObjectStore

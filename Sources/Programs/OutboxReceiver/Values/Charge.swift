@@ -20,7 +20,8 @@ enum Charge {
 extension UploadPlan {
     /// What the unfinished upload counts for: also the directories that its name may need.
     var charge: Int64 {
-        let directories = min(path?.utf8.count { $0 == UInt8(ascii: "/") } ?? 0, SafePath.deepest)
+        // Without a usable path, the name may have directories.
+        let directories = SafePath(path: path, fileName: fileName).folders.count
         return Charge.file(size) + 2 * Charge.entry + Charge.names(fileName, path, type)
             + Int64(directories) * Charge.block
     }

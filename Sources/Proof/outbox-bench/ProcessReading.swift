@@ -7,9 +7,14 @@ struct ProcessReading {
     /// User and system time of all threads so far, including ended ones, in seconds.
     var cpuSeconds: Double? {
         var clock = clockid_t()
-        var time = timespec()
-        guard clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 else { return nil }
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        // struct timespec
+        var time = (seconds: 0, nanoseconds: 0)
+        let isRead = withUnsafeMutablePointer(to: &time) { time in
+            time.withMemoryRebound(to: timespec.self, capacity: 1) {
+                clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, $0) == 0
+            }
+        }
+        return isRead ? Double(time.seconds) + Double(time.nanoseconds) / 1e9 : nil
     }
 
     /// The anonymous memory, in bytes: what the kernel can't take back at any time, as it can pages of files.

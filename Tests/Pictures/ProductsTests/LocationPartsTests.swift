@@ -93,13 +93,13 @@ import Testing
             [tag, high, 4, 0, 1, 0, 0, 0, value, 0, 0, 0]
         }
         let secret = Array("secret".utf8)
-        let strip: [UInt8] = [1, 2, 3, 4]
-        let directory = [2, 0] + entry(17, 1, 14) + entry(23, 1, 4) + [0, 0, 0, 0]
-        let whole = [0x49, 0x49, 42, 0, 24, 0, 0, 0] + secret + strip + secret + directory + secret
+        let strip = [UInt8](repeating: 7, count: 40)
+        let directory = [2, 0] + entry(17, 1, 14) + entry(23, 1, 40) + [0, 0, 0, 0]
+        let whole = [0x49, 0x49, 42, 0, 60, 0, 0, 0] + secret + strip + secret + directory + secret
         let part = try part(whole)
         let left = try bytes(of: part, after: TIFFParts(in: part, Cancellation()).patches)
         #expect(HiddenPositions.find(secret, in: left).isEmpty)
-        #expect(Array(left[14..<18]) == strip && Array(left[24..<54]) == directory)
+        #expect(Array(left[14..<54]) == strip && Array(left[60..<90]) == directory)
     }
 
     @Test func picturesInBase64LoseTheirEXIF() throws {

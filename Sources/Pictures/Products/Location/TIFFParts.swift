@@ -12,8 +12,10 @@ struct TIFFParts {
     private static let longestTable: UInt64 = 64 << 20
     /// The size of a value, by type.
     private static let sizes: [UInt64] = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4]
-    /// Tags that lead to directories: those within the file, of EXIF, of positions, and of interoperability.
-    private static let directories: Set<UInt64> = [330, 34665, 34853, 40965]
+    /// Tags that lead to directories: those within the file, of fax, of Kodak, of EXIF, of positions, and of
+    /// interoperability. Others have the type of a directory.
+    private static let directories: Set<UInt64> = [330, 400, 33424, 34665, 34853, 40965, 65024]
+    private static let typeOfDirectory: UInt64 = 13
     /// Tags with the places of data, and those with its sizes: strips, tiles, and thumbnails.
     private static let data: [UInt64: UInt64] = [273: 279, 324: 325, 513: 514]
     private static let compression: UInt64 = 259
@@ -39,7 +41,14 @@ struct TIFFParts {
             guard let found = try readDirectory(at: start + offset) else { return }
             open += found
         }
-        for gap in KeptRanges(kept).gaps(in: part.range) { patches += try part.clearing(gap, cancellation) }
+        var lost: UInt64 = 0
+        for gap in KeptRanges(kept).gaps(in: part.range) {
+            let cleared = try part.clearing(gap, cancellation)
+            if !cleared.isEmpty { lost += UInt64(gap.count) }
+            patches += cleared
+        }
+        // Some cameras call their raw files TIFF.
+        if lost > UInt64(part.range.count) / 4 { throw .refused("no directory leads to a large part of the picture") }
     }
 
     /// Keeps a directory and all that it leads to.
@@ -54,6 +63,7 @@ struct TIFFParts {
         kept.append(start..<(start + size + (next == nil ? 0 : 4)))
         let reader = ByteReader(bytes: entries, isLittleEndian: isLittle)
         var values: [UInt64: [UInt64]] = [:]
+        var inner: [UInt64] = []
         for index in 0..<Int(count) {
             guard let tag = reader.number(at: 12 * index, count: 2),
                 let type = reader.number(at: 12 * index + 2, count: 2),
@@ -70,9 +80,9 @@ struct TIFFParts {
                 kept.append(place..<(place + number * size))
             }
             let isOfPlaces = Self.data[tag] != nil || Self.data.values.contains(tag)
-            if isOfPlaces || Self.directories.contains(tag) || tag == Self.compression {
-                values[tag] = try numbers(at: place, number, Int(size))
-            }
+            let isOfDirectories = Self.directories.contains(tag) || type == Self.typeOfDirectory
+            if isOfDirectories { inner += try numbers(at: place, number, Int(size)) }
+            if isOfPlaces || tag == Self.compression { values[tag] = try numbers(at: place, number, Int(size)) }
         }
         if values[Self.compression]?.first == Self.oldJPEG { return nil }
         for (places, sizes) in Self.data {
@@ -82,7 +92,7 @@ struct TIFFParts {
                 kept.append(min(begin, part.range.upperBound)..<min(begin + size, part.range.upperBound))
             }
         }
-        return Self.directories.flatMap { values[$0] ?? [] } + (next.map { [$0] } ?? [])
+        return inner + (next.map { [$0] } ?? [])
     }
 
     private func number(at offset: UInt64, count: Int) throws(ProductFailure) -> UInt64? {

@@ -3,7 +3,6 @@
 // Includes no header whose types Swift's Glibc module has too in another form, such as fd_set.
 #pragma once
 #include <errno.h>
-#include <linux/fcntl.h>
 #include <linux/if_tun.h>
 #include <linux/sched.h>
 #include <string.h>
@@ -20,7 +19,8 @@ static inline int outbox_enter_network(int descriptor) { return (int)syscall(SYS
 /// Creates a TUN device in this thread's network namespace. The device lives as long as the descriptor; one read or
 /// write is one IP packet. Returns a non-blocking descriptor, or -1 with errno.
 static inline int outbox_open_tunnel(const char *name) {
-    int tunnel = (int)syscall(SYS_openat, AT_FDCWD, "/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    // AT_FDCWD; O_RDWR, O_NONBLOCK, O_CLOEXEC: their headers would make this module the owner of types of Glibc.
+    int tunnel = (int)syscall(SYS_openat, -100, "/dev/net/tun", 02 | 04000 | 02000000);
     if (tunnel < 0) return -1;
     // struct ifreq (man 7 netdevice)
     struct {

@@ -62,10 +62,13 @@ struct PositionReport {
             guard tags.count < Self.mostTags else { return }
             let isPosition =
                 isMetadata(tag) || tag.isPosition || tag.isName && PositionText.isName(fields[2])
-                || PositionText.isFound(in: fields[2])
+                || PositionText.isFound(in: fields[2]) || tag.isForeignPosition(fields[2].prefix(Self.longestValue))
             if isPosition, !tags.contains(tag) { tags.append(tag) }
         }
     }
+
+    /// Longer values are no coordinates.
+    private static let longestValue = 4096
 
     private func isMetadata(_ tag: Tag) -> Bool {
         guard case .metadata(let keepsDates) = wanted else { return false }
@@ -137,6 +140,22 @@ extension PositionReport.Tag {
 
     /// Whether the value names what another tag holds, as in the XML of Sony's cameras.
     var isName: Bool { ["XML", "QuickTime"].contains(family) && name.hasSuffix("Name") }
+
+    /// Namespaces of XMP for texts that people write, and for the work of editors.
+    private static let groupsOfPeople: Set = [
+        "XMP-dc", "XMP-photoshop", "XMP-iptcCore", "XMP-iptcExt", "XMP-xmp", "XMP-xmpMM", "XMP-xmpRights", "XMP-crs",
+        "XMP-lr", "XMP-pdf", "XMP-plus", "XMP-mwg-rs", "XMP-MP", "XMP-digiKam", "XMP-acdsee", "XMP-tiff", "XMP-aux",
+    ]
+
+    /// Whether a program has written coordinates into a namespace of its own: a name such as `Position`, or values with
+    /// names, as in JSON.
+    func isForeignPosition(_ value: ArraySlice<UInt8>) -> Bool {
+        guard family == "XMP", !Self.groupsOfPeople.contains(group) else { return false }
+        let lowercased = name.lowercased()
+        let isNamed = ["pos", "position", "point"].contains { lowercased.hasSuffix($0) }
+        let hasNames = String(decoding: value, as: UTF8.self).lowercased().contains("\"lat")
+        return (isNamed || hasNames) && TelemetryText(Array(value)).hasPosition
+    }
 
     /// Whether the name says that the tag holds a position.
     var isPosition: Bool {

@@ -14,7 +14,6 @@ import UploadCore
 /// The claim is an abstract Unix socket (man 7 unix) named after the directory's device and inode. The kernel removes
 /// the socket with its process. The claim leaves no file in the outbox and does not prevent unmounting. It is only
 /// advisory, since any program can take the name.
-/// can take the name.
 final class OutboxClaim: Sendable {
     /// The result of a claim.
     enum Outcome: Equatable, Sendable {

@@ -4,7 +4,7 @@ package import Transport
 
 /// A protocol of servers: makes what speaks it from the table `[remote]`.
 ///
-/// Each protocol has one such type, in its own folder. `Configuration.Remote.kind` registers them.
+/// Each protocol has one such type. `Configuration.Remote.kind` registers them.
 package protocol RemoteKind: Sendable {
     /// Reads the settings.
     ///

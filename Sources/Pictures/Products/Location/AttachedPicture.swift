@@ -1,8 +1,8 @@
 /// A file within a video, such as a cover.
 enum AttachedPicture {
     private static let longestPicture = 64 << 20
-    /// GIF, and fonts: TrueType, OpenType, collections, WOFF. Positions in them are not compressed, so that
-    /// ``HiddenPositions`` finds them.
+    /// GIF, and fonts: TrueType, OpenType, collections, WOFF. Such files compress no positions:
+    /// ``HiddenPositions`` finds each.
     private static let searchable: [[UInt8]] = [
         Array("GIF8".utf8), [0, 1, 0, 0, 0], Array("OTTO".utf8), Array("ttcf".utf8), Array("true".utf8),
         Array("wOFF".utf8), Array("wOF2".utf8),

@@ -43,6 +43,7 @@ struct JPEGSegments {
         self.spared = KeptRanges(spared)
     }
 
+    private static let beginning: [UInt8] = [0xFF, 0xD8, 0xFF]
     private static let early = ProductFailure.refused("the picture ends early")
 
     /// Searches a picture.
@@ -74,10 +75,10 @@ struct JPEGSegments {
         }
     }
 
-    /// Searches pictures that follow one another, such as the frames of a video, and clears what is between them.
+    /// Searches a sequence of pictures, such as the frames of a video, and clears the bytes between the pictures.
     mutating func searchAll() throws(ProductFailure) {
         var offset = part.range.lowerBound
-        while try part.bytes(at: offset, count: 3)?.elementsEqual([0xFF, 0xD8, 0xFF]) == true {
+        while try Self.isFound(in: part.within(offset..<part.range.upperBound)) {
             offset = try search(from: offset)
             let gap = offset..<(try nextPicture(from: offset) ?? part.range.upperBound)
             try clear(gap)
@@ -87,7 +88,7 @@ struct JPEGSegments {
 
     /// Whether a part begins as a picture.
     static func isFound(in part: FilePart) throws(ProductFailure) -> Bool {
-        try part.bytes(at: part.range.lowerBound, count: 3)?.elementsEqual([0xFF, 0xD8, 0xFF]) == true
+        try part.bytes(at: part.range.lowerBound, count: 3) == beginning
     }
 
     private func nextPicture(from start: UInt64) throws(ProductFailure) -> UInt64? {
@@ -96,7 +97,7 @@ struct JPEGSegments {
             try cancellation.check()
             let count = Int(min(1 << 16, part.range.upperBound - offset))
             guard let piece = try part.bytes(at: offset, count: count) else { return nil }
-            if let hit = HiddenPositions.find([0xFF, 0xD8, 0xFF], in: piece).first { return offset + UInt64(hit) }
+            if let hit = HiddenPositions.find(Self.beginning, in: piece).first { return offset + UInt64(hit) }
             offset += UInt64(max(1, count - 2))
         }
         return nil

@@ -124,43 +124,44 @@ import Testing
         }
     }
 
-    @Test func aContentIsConfirmedBeforeItIsComparedWithThoseOfOthers() async throws {
+    @Test(arguments: [128, 9 << 20])
+    func theSameContentOfTwoUsersIsStoredForEach(size: Int) async throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
         let store = try Store(
             path: root.path,
             limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
-        func finish(_ user: String) async throws -> Content {
+        let bytes = [UInt8](repeating: 7, count: size)
+        let md5 = try #require(Hex128(TestServer.md5(Data(bytes))))
+        var ids: [String: Hex128] = [:]
+        // Both are complete before either is confirmed.
+        for user in ["alice", "bob"] {
             let plan = UploadPlan(
-                user: user, size: 128, md5: try #require(Hex128(CollidingPair.md5)), fileName: "\(user).bin", path: nil,
-                type: "image/jpeg", modified: 5)
+                user: user, size: Int64(size), md5: md5, fileName: "a.bin", path: nil, type: "image/jpeg", modified: 5)
             let id = try #require(try await store.preLoad([plan], user: user).first).id
+            ids[user] = id
             let upload = try #require(store.open.first { $0.id == id })
-            var fragment = try #require(try Fragment.begin(0, of: upload, in: store))
-            try CollidingPair.first.withUnsafeBytes { try fragment.append($0) }
-            try fragment.complete(in: store)
-            store.advance(upload)
-            await store.waitForFinishing([id])
-            guard case .finished(let content) = store.answer(for: id, user: user) else { throw CancellationError() }
-            return content
+            for block in 0..<plan.blockCount {
+                var fragment = try #require(try Fragment.begin(block, of: upload, in: store))
+                let start = Int(plan.offset(of: block))
+                try bytes[start..<(start + plan.length(of: block))].withUnsafeBytes { try fragment.append($0) }
+                try fragment.complete(in: store)
+            }
         }
-        let alice = try await finish("alice")
-        // Keeps the thread busy that compares contents.
-        let isBusy = Atomic(true)
-        store.sharing.add(Store.Shareable(content: alice, name: nil)) { _ in
-            while isBusy.load(ordering: .relaxed) { usleep(1000) }
+        for upload in store.open { store.advance(upload) }
+        var objects: [ObjectName] = []
+        for (user, id) in ids.sorted(by: { $0.key < $1.key }) {
+            try await Poll.until("the content of \(user) to be confirmed") {
+                guard case .finished(let content) = store.answer(for: id, user: user) else { return false }
+                objects.append(content.object)
+                return true
+            }
         }
-        let bob = try await finish("bob")
-        #expect(bob.object != alice.object)
-
-        // After the comparison, the server stores the bytes once.
-        isBusy.store(false, ordering: .relaxed)
-        try await Poll.until("the bytes to be shared") {
-            store.shareLater(bob, name: nil)
-            return store.content(token: bob.token)?.object == alice.object
-                && !FileManager.default.fileExists(atPath: root.appending(path: "objects/\(bob.object.path)").path)
+        #expect(Set(objects).count == 2)
+        for object in objects {
+            let stored = try Data(contentsOf: root.appending(path: "objects/\(object.path)"))
+            #expect(stored.elementsEqual(bytes))
         }
-        #expect(store.content(token: alice.token)?.object == alice.object)
     }
 }

@@ -72,11 +72,6 @@ struct Folder: Sendable {
         _ = try retrying { renameat(descriptor, name, other.descriptor, newName) }
     }
 
-    /// Swaps two existing names atomically (man 2 renameat2).
-    func exchange(_ name: String, _ other: String) throws(Errno) {
-        _ = try retrying { renameat2(descriptor, name, descriptor, other, UInt32(disk_rename_exchange)) }
-    }
-
     /// Removes a file. A missing file is no error.
     func remove(_ name: String) throws(Errno) {
         do {

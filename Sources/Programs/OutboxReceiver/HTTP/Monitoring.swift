@@ -10,8 +10,7 @@ struct Monitoring {
     /// Who may read the metrics; nil: nobody, unless there are no strangers.
     let readers: Tokens?
 
-    /// Answers `GET /health`. Strangers do not learn the free space: its changes would tell them whether another user
-    /// has the same file, which the receiver stores only once.
+    /// Answers `GET /health`. Strangers do not learn the free space.
     func health() -> Response {
         let health = store.health
         var data: JSON = [:]

@@ -56,22 +56,6 @@ final class FileTree: Sendable {
         }
     }
 
-    /// Points a link to `other`, which has the same bytes, if the link still points to `object`.
-    func relink(_ name: Name, from object: ObjectName, to other: ObjectName) throws(Errno) {
-        guard try isSame(name.name, in: name.folder, as: object) else { return }
-        let spare = ".\(Hex128.random())"
-        try objects.link(other, into: name.folder, as: spare)
-        do throws(Errno) {
-            try name.folder.exchange(spare, name.name)
-            // The name meanwhile belongs to a file of the user: swap back.
-            if try !isSame(spare, in: name.folder, as: object) { try name.folder.exchange(spare, name.name) }
-        } catch {
-            try name.folder.remove(spare)
-            throw error
-        }
-        try name.folder.remove(spare)
-    }
-
     /// Removes a link if it still points to `object`.
     func unlink(_ name: Name, from object: ObjectName) throws(Errno) {
         if try isSame(name.name, in: name.folder, as: object) { try name.folder.remove(name.name) }

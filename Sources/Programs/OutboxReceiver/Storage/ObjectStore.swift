@@ -1,20 +1,19 @@
 import Glibc
+import Synchronization
 import SystemPackage
 
 /// The verified contents: `objects/<first two digits>/<md5>`.
 ///
-/// MD5 can be forged, so two uploads share an object only if their bytes are equal, compared byte by byte. Another
-/// content with the same MD5 gets another name.
-///
-/// Before confirming a new content, the receiver compares it with contents of the same user only. The comparison with
-/// other users' contents follows afterwards (`Store+Sharing.swift`), because the response time must not reveal their
-/// contents.
+/// MD5 can be forged, so two uploads of a user share an object only if their bytes are equal, compared byte by byte.
+/// Another content with the same MD5 gets another name, and so does the same content of another user.
 final class ObjectStore: Sendable {
     private static let pieceSize = 1 << 20
 
     private let objects: Folder
     /// Locked while a file is moved, from checking the new name to taking it.
     private let placing = Lock()
+    /// The objects of uploads that are not confirmed yet.
+    private let new = Mutex<Set<ObjectName>>([])
 
     init(_ root: Folder) throws(Errno) {
         objects = try root.folder("objects")
@@ -56,15 +55,17 @@ final class ObjectStore: Sendable {
     func move(_ name: String, of uploads: Folder, to object: ObjectName) throws(Errno) -> Bool {
         try placing.locked { () throws(Errno) in
             guard try objects.status(of: object.path) == nil else { return false }
+            new.withLock { _ = $0.insert(object) }
             try uploads.rename(name, into: objects, as: object.path)
             return true
         }
     }
 
-    /// Whether two objects have the same bytes.
-    func isSame(_ object: ObjectName, as other: ObjectName) throws(Errno) -> Bool {
-        try isSame(try objects.open(object.path, O_RDONLY), as: other)
-    }
+    /// Whether the object belongs to an upload of this process that is not confirmed yet.
+    func isNew(_ object: ObjectName) -> Bool { new.withLock { $0.contains(object) } }
+
+    /// Notes that the catalog knows the object, or that it was removed.
+    func settle(_ object: ObjectName) { new.withLock { _ = $0.remove(object) } }
 
     private func isSame(_ new: OpenFile, as object: ObjectName) throws(Errno) -> Bool {
         let old = try objects.open(object.path, O_RDONLY)
@@ -111,6 +112,7 @@ final class ObjectStore: Sendable {
     /// Removes the object's name. Hard links to the object stay.
     func remove(_ object: ObjectName) throws(Errno) {
         try objects.remove(object.path)
+        settle(object)
     }
 
     /// Opens an object for reading. Returns nil if the object is gone.

@@ -129,7 +129,7 @@ extension Store {
 
     /// Returns the existing object with the same bytes, or turns the data file into a new object. Candidates are the
     /// user's own contents and unused objects, left by a kill or power cut between a batch's rename and its journal
-    /// entries.
+    /// entries. Other users' contents are never compared: the free space or the time would tell what they have.
     private func object(of upload: Upload, among known: [Content]) throws(Errno) -> ObjectName {
         if let object = upload.object { return object }
         let plan = upload.plan
@@ -137,7 +137,7 @@ extension Store {
         let candidates =
             try known.map(\.object)
             + objects.all(md5: plan.md5).filter { object in
-                withBooks { !$0.catalog.uses(object) }
+                !objects.isNew(object) && withBooks { !$0.catalog.uses(object) }
             }
         if let object = try objects.duplicate(of: upload.dataName, in: uploads, among: candidates) {
             try uploads.remove(upload.dataName)
@@ -186,6 +186,7 @@ extension Store {
             values.fileBytes += placed.reduce(into: 0) { $0 += $1.upload.plan.size }
         }
         for item in placed {
+            objects.settle(item.content.object)
             item.upload.finish()
             logger.info(
                 "upload finished",
@@ -194,9 +195,6 @@ extension Store {
                     "name": "\(item.upload.plan.quotedName)", "md5": "\(item.upload.plan.md5)",
                     "bytes": "\(item.upload.plan.size)",
                 ])
-        }
-        for item in placed where item.content.object.variant > 0 && item.upload.newObject != nil {
-            shareLater(item.content, name: item.name)
         }
     }
 

@@ -74,8 +74,6 @@ final class Store: Sendable {
     let smallFiles = Batches<SmallFile>()
     /// Uploads that await confirmation; nil stands for a caller that waits for the disk.
     let finishing = Batches<Upload?>()
-    /// Confirmed contents that another user may also have.
-    let sharing = Batches<Shareable>()
     let syncFailures = Atomic(0)
     let counters = Counters()
     /// Seconds of a monotonic clock.

@@ -54,7 +54,7 @@ struct Content: Equatable, Sendable {
 }
 
 /// The file below `objects/` that holds a content. The variant is 0 unless the name was taken: by another content
-/// with this MD5, or by another user's copy that is not compared yet.
+/// with this MD5, or by another user's copy.
 struct ObjectName: Hashable, Sendable {
     let md5: Hex128
     let variant: Int

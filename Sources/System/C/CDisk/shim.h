@@ -10,14 +10,12 @@
 
 extern int syncfs(int fd);
 extern int sync_file_range(int fd, int64_t offset, int64_t count, unsigned int flags);
-extern int renameat2(int from, const char *name, int to, const char *new_name, unsigned int flags);
 
 enum {
     // linux/fs.h
     disk_wait_before = 1,
     disk_write = 2,
     disk_wait_after = 4,
-    disk_rename_exchange = 2,
     // linux/fcntl.h
     disk_empty_path = 0x1000,
 };

@@ -181,15 +181,17 @@ let package = Package(
             "outbox-media", in: "Programs",
             ["CSandbox", "CVips", "LinuxSystem", "PictureJobs", "Versions", systemPackage]),
 
-        // The other end. It shares no code with the agent but the version, MD5 (CCrypto) and the turns of requests, so that
-        // one bug cannot hide another.
+        // The other end. Its messages, JSON, digests of uploads and journal are its own, so that one bug cannot hide
+        // another. It shares the version, MD5 (CCrypto), the turns of requests and the drawing of pictures.
         room(
             "OutboxReceiver", in: "Programs",
             [
-                "CCrypto", "CDisk", "RequestTurns", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
-                nioHTTPTypes, nioPosix, serviceLifecycle, systemPackage,
+                "CCrypto", "CDisk", "LinuxSystem", "MediaTools", "PictureJobs", "RequestTurns", httpTypes, hummingbird,
+                hummingbirdCore, logging, nioCore, nioHTTPTypes, nioPosix, serviceLifecycle, systemPackage,
             ]),
-        program("outbox-receiver", in: "Programs", ["OutboxReceiver", "Versions", argumentParser, logging]),
+        program(
+            "outbox-receiver", in: "Programs",
+            ["LinuxSystem", "MediaTools", "OutboxReceiver", "Versions", argumentParser, logging]),
 
         program(
             "outbox-bench", in: "Proof",
@@ -310,8 +312,8 @@ let package = Package(
         tests(
             "OutboxReceiverTests", in: "Programs",
             [
-                "CCrypto", "OutboxReceiver", "TestSupport", hummingbirdCore, logging, httpTypes, nioCore, nioEmbedded,
-                nioHTTPTypes,
+                "CCrypto", "LinuxSystem", "MediaTools", "OutboxReceiver", "PictureJobs", "TestSupport", hummingbirdCore,
+                logging, httpTypes, nioCore, nioEmbedded, nioHTTPTypes,
             ]),
         tests("EndToEndSupportTests", in: "Proof", ["EndToEndSupport"]),
         tests("EndToEndTests", in: "Proof", ["EndToEndSupport", "MediaTestSupport", "TestSupport"]),

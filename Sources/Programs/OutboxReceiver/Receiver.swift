@@ -2,6 +2,7 @@ import Glibc
 import Hummingbird
 import HummingbirdCore
 public import Logging
+import MediaTools
 import NIOCore
 import NIOPosix
 import RequestTurns
@@ -21,6 +22,7 @@ public final class Receiver: Sendable {
     private let store: Store
     private let tokens: Tokens
     private let metricsTokens: Tokens?
+    private let pictureWorker: PictureWorker?
     private let smallPictures: SmallPictures?
     private let threads = DiskThreads(count: 2)
 
@@ -57,10 +59,13 @@ public final class Receiver: Sendable {
             synchronizes: configuration.synchronizes, logger: logger,
             now: now ?? { Int64(time(nil)) })
         store.expire()
+        pictureWorker = configuration.mediaWorker.map { program in
+            PictureWorker(program: program, processes: 2, logger: logger)
+        }
         do throws(Errno) {
-            let store = store
-            smallPictures = try configuration.mediaWorker.map { program throws(Errno) in
-                try SmallPictures(store, program: program)
+            let (store, pictureWorker) = (store, pictureWorker)
+            smallPictures = try pictureWorker.map { worker throws(Errno) in
+                try SmallPictures(store, worker: worker)
             }
         } catch {
             throw .cannotCreate("cannot create \(configuration.root)/thumbnails: \(error)")
@@ -123,7 +128,7 @@ public final class Receiver: Sendable {
                 await onReady(ListenAddress(host: listen.host, port: port).url)
             },
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), logger: logger)
-        let serving = Serving(application: application, connections: connections, smallPictures: smallPictures)
+        let serving = Serving(application: application, connections: connections, pictureWorker: pictureWorker)
         let expiry = Expiry(store: store, smallPictures: smallPictures, interval: Self.expiryInterval)
         // Each has a name, since the default is a dump of the whole value.
         let services = ServiceGroupConfiguration(
@@ -173,13 +178,13 @@ private struct Expiry: Service {
 private struct Serving<Content: ApplicationProtocol>: Service {
     let application: Content
     let connections: OpenConnections
-    let smallPictures: SmallPictures?
+    let pictureWorker: PictureWorker?
 
     func run() async throws {
         try await withGracefulShutdownHandler {
             try await application.run()
         } onGracefulShutdown: {
-            smallPictures?.stop()
+            Task { await pictureWorker?.shutdown() }
             Task {
                 try? await Task.sleep(for: .seconds(1))
                 connections.close()

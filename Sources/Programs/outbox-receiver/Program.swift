@@ -1,6 +1,8 @@
 import ArgumentParser
 import Glibc
+import LinuxSystem
 import Logging
+import MediaTools
 import OutboxReceiver
 import Versions
 
@@ -116,6 +118,13 @@ struct ReceiverCommand: AsyncParsableCommand {
         }
     }
 
+    /// The path of `outbox-media`; nil if it is not installed.
+    private static var installedMediaWorker: String? {
+        let told = getenv("OUTBOX_MEDIA").map { ["OUTBOX_MEDIA": String(cString: $0)] }
+        let program = PictureWorker.find(environment: told ?? [:])
+        return access(program, X_OK) == 0 ? program : nil
+    }
+
     mutating func run() async throws {
         let descriptors = DescriptorLimit.raise()
         guard let address = ListenAddress(listen) else { throw ExitCode(64) }
@@ -127,7 +136,7 @@ struct ReceiverCommand: AsyncParsableCommand {
         configuration.freeSpaceFloor = freeSpaceFloor.bytes
         configuration.maximumFileSize = maxFileSize.bytes
         configuration.maximumOpenUploads = maxOpenUploads
-        configuration.mediaWorker = (mediaWorker ?? MediaWorker.installed).flatMap { $0.isEmpty ? nil : $0 }
+        configuration.mediaWorker = (mediaWorker ?? Self.installedMediaWorker).flatMap { $0.isEmpty ? nil : $0 }
         configuration.quota = quota?.bytes
         configuration.maximumConnectionsPerAddress = maxConnectionsPerAddress
         configuration.synchronizes = !skipsSync
@@ -166,15 +175,6 @@ enum Program {
         } catch {
             exit(report(error))
         }
-    }
-
-    /// Opens `/dev/null` as standard input, output and error where they are closed. Otherwise the journal could take their
-    /// numbers and receive log lines.
-    private static func openMissingStandardDescriptors() {
-        // man 2 open: the lowest free number.
-        var number: Int32
-        repeat { number = open("/dev/null", O_RDWR) } while (0...2).contains(number)
-        if number > 2 { close(number) }
     }
 
     private static func report(_ error: any Error) -> Int32 {

@@ -132,18 +132,18 @@ import Testing
         counts.leave("mallory")
         try counts.enter("mallory")
     }
+}
 
-    @Test func aUsersBodiesAreParsedInTurnAndOthersDoNotWaitForThem() async throws {
-        let counts = RequestCounts()
-        for _ in 0..<20 { try counts.enter("mallory") }
-        try counts.enter("anna")
+@Suite struct TurnsTests {
+    @Test func theWorkOfAUserIsDoneInTurnAndOthersDoNotWaitForIt() async throws {
+        let turns = Turns(most: 4)
         let tally = Tally()
         let (gate, opening) = AsyncStream.makeStream(of: Void.self)
         await withTaskGroup { group in
             for _ in 0..<20 {
                 group.addTask {
-                    await counts.inTurn(of: "mallory") {
-                        if tally.begin() == RequestCounts.mostParsed { opening.finish() }
+                    await turns.inTurn(of: "mallory") {
+                        if tally.begin() == 4 { opening.finish() }
                         while !tally.isReleased { await Task.yield() }
                         tally.end()
                     }
@@ -151,10 +151,10 @@ import Testing
             }
             group.addTask {
                 for await _ in gate {}
-                await counts.inTurn(of: "anna") { tally.release() }
+                await turns.inTurn(of: "anna") { tally.release() }
             }
         }
-        #expect(tally.most == RequestCounts.mostParsed)
+        #expect(tally.most == 4)
     }
 
     /// How many are at work, and the highest number of them.

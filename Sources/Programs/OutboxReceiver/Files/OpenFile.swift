@@ -1,17 +1,17 @@
 import CDisk
 import Glibc
+import LinuxSystem
 import SystemPackage
 
 /// An open file descriptor, closed on deinit. Always opened close-on-exec.
 final class OpenFile: Sendable {
-    let descriptor: Int32
+    /// The same open file, for other rooms.
+    let shared: SharedDescriptor
+
+    var descriptor: Int32 { shared.rawValue }
 
     init(adopting descriptor: Int32) {
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        close(descriptor)
+        shared = SharedDescriptor(Descriptor(owning: descriptor))
     }
 
     /// Writes all of `bytes` at `offset`; pwrite(2) alone may write less.
@@ -63,7 +63,9 @@ final class OpenFile: Sendable {
     /// Throws if the disk refused bytes: the kernel may have dropped them, and may not report the failure again.
     func startWriting(at offset: Int64 = 0, count: Int64 = 0) throws(Errno) {
         do throws(Errno) {
-            _ = try retrying { sync_file_range(descriptor, offset, count, UInt32(disk_write)) }
+            _ = try retrying {
+                sync_file_range(descriptor, numericCast(offset), numericCast(count), UInt32(disk_write))
+            }
         } catch .noFunction {
             return
         } catch .invalidArgument {

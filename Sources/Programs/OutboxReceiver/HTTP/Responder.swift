@@ -112,7 +112,7 @@ struct Responder: HTTPResponder {
             // Usual messages are received at once: a connection that is lost within one holds up nobody.
             let isUsual = request.announcedLength.map { $0 <= Self.usualMessage } ?? false
             let received = isUsual ? try await request.message() : nil
-            let json = try await requestCounts.inTurn(of: user) {
+            let json = try await requestCounts.bodies.inTurn(of: user) {
                 let message = if let received { received } else { try await request.message() }
                 return message.withUnsafeReadableBytes { JSONParser.value(of: $0) }
             }
@@ -120,6 +120,9 @@ struct Responder: HTTPResponder {
             return try await action(json, user)
         }
     }
+
+    /// Makes the pages of posts, which anybody with a link may ask for at any rate: nothing else waits for it.
+    private static let pageThread = DiskThreads(count: 1)
 
     /// In bytes. Fifty files with their names fit.
     private static let usualMessage = 64 << 10
@@ -151,7 +154,9 @@ struct Responder: HTTPResponder {
         case "u" where parts.count == 2:
             return Document { try PortraitRoutes(store: store, links: links).picture(parts[1], $0) }
         case "s" where parts.count == 2:
-            return Document { try page(parts[1], links, $0) }
+            return Document { request in
+                try await Task(executorPreference: Self.pageThread) { try page(parts[1], links, request) }.value
+            }
         case "t" where parts.count == 2:
             return Document { try await smallPicture(parts[1], $0) }
         default: return nil

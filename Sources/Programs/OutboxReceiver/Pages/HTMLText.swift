@@ -1,6 +1,7 @@
 /// Escapes text for HTML, between tags and in quoted attributes.
 enum HTMLText {
     static func escaped(_ text: String) -> String {
+        if text.utf8.allSatisfy(isPlain) { return text }
         var escaped = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -16,5 +17,10 @@ enum HTMLText {
             }
         }
         return String(escaped)
+    }
+
+    /// Whether a byte stands for itself. The control characters from 0x80 on begin with 0xc2 (RFC 3629).
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != 0x7f && byte != 0xc2 && !"&<>\"'".utf8.contains(byte)
     }
 }

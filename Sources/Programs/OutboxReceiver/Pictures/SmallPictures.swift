@@ -1,5 +1,7 @@
 import Glibc
 import Logging
+import MediaTools
+import PictureJobs
 import Synchronization
 import SystemPackage
 
@@ -16,42 +18,36 @@ final class SmallPictures: Sendable {
         /// The name of the version, in `thumbnails/` and in URLs.
         func name(of token: Hex128) -> String { "\(token)\(self == .cover ? "-cover" : "").jpg" }
 
-        fileprivate var operation: [String] {
+        fileprivate var operation: PictureJob.Operation {
             switch self {
-            case .tile: ["thumbnail", "480", "80"]
-            case .cover: ["compress", "80", "1600"]
+            case .tile: .thumbnail(side: 480, quality: 80)
+            case .cover: .compress(quality: 80, maximumSide: 1600)
             }
         }
     }
 
+    /// Larger pictures have no small version.
+    private static let mostPixels = 200_000_000
     /// A version may have as many bytes although the picture has fewer. No quota counts small versions.
     private static let alwaysSmall: Int64 = 8 << 10
     /// The assumed size of a small picture in bytes, for the check of free space.
     private static let largest: Int64 = 1 << 20
 
     private let store: Store
-    private let program: String
+    private let worker: any PictureWorking
     private let folder: Folder
-    private let thread = DiskThreads(count: 1)
-    /// Locked while a picture is drawn, on `thread` alone.
-    private let worker = Mutex<PictureWorker?>(nil)
-    /// The names of versions that failed to draw; not tried again before the next start.
+    /// One picture of each user at a time is drawn: the costly pictures of one don't hold up those of another.
+    private let turns = Turns(most: 1)
+    /// The names of versions that can't be drawn; not tried again before the next start.
     private let refused = Mutex<Set<String>>([])
-    /// Whether `outbox-media` can't be started. A lock: Swift 6.3.1's optimiser ends in an error on an `Atomic` here, since
-    /// `init` throws.
-    private let isBroken = Mutex(false)
-    private let isStopped = Mutex(false)
 
-    /// - Parameter program: The path of `outbox-media`.
-    init(_ store: Store, program: String) throws(Errno) {
+    /// - Parameter worker: Draws several pictures at a time, or others would wait for a costly one.
+    init(_ store: Store, worker: any PictureWorking) throws(Errno) {
         self.store = store
-        self.program = program
+        self.worker = worker
         folder = try store.root.folder("thumbnails")
         for name in try folder.names() where name.hasSuffix(".part") { try folder.remove(name) }
     }
-
-    /// Draws no more, so that the receiver can end.
-    func stop() { isStopped.withLock { $0 = true } }
 
     /// Removes the small versions of contents that are gone from `objects/`.
     func removeStale() {
@@ -76,32 +72,41 @@ final class SmallPictures: Sendable {
     /// Returns the small version of a content, drawing it if needed. Returns nil if there is none, or if somebody removed
     /// the picture itself.
     func picture(of content: Content, for use: Use) async throws -> OpenFile? {
-        guard let picture = try store.objects.open(content.object) else { return nil }
+        guard store.objects.holds(content) else { return nil }
         let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
-        guard Self.mayShow(MediaType(content.type)), !isBroken.withLock(\.self),
-            !refused.withLock({ $0.contains(name) })
-        else { return nil }
+        guard Self.mayShow(MediaType(content.type)), !refused.withLock({ $0.contains(name) }) else { return nil }
         try store.checkSpace(for: Self.largest)
-        return try await Task(executorPreference: thread) { try self.draw(picture, content, use) }.value
+        return try await turns.inTurn(of: content.key.user) { try await draw(content, use) }
     }
 
-    /// Draws one picture at a time.
-    private func draw(_ picture: OpenFile, _ content: Content, _ use: Use) throws -> OpenFile? {
+    private func draw(_ content: Content, _ use: Use) async throws -> OpenFile? {
         let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
-        if isStopped.withLock(\.self) { return nil }
+        guard let picture = try store.objects.open(content.object) else { return nil }
         let part = name + ".part"
         try folder.remove(part)
         let output = try folder.open(part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        guard isDrawn(picture, use, into: output), try isSmall(output, beside: picture) else {
-            refused.withLock { _ = $0.insert(name) }
+        do throws(PictureFailure) {
+            _ = try await worker.perform(
+                use.operation, on: picture.shared, into: output.shared, maximumPixels: Self.mostPixels)
+        } catch {
             try folder.remove(part)
-            store.logger.info("cannot draw a small version of a picture", metadata: ["md5": "\(content.key.md5)"])
+            if error.isThePictures { refuse(name, of: content) }
+            return nil
+        }
+        guard try isSmall(output, beside: picture) else {
+            try folder.remove(part)
+            refuse(name, of: content)
             return nil
         }
         try folder.rename(part, into: folder, as: name)
         return output
+    }
+
+    private func refuse(_ name: String, of content: Content) {
+        refused.withLock { _ = $0.insert(name) }
+        store.logger.info("cannot draw a small version of a picture", metadata: ["md5": "\(content.key.md5)"])
     }
 
     /// Whether a version was written, and spares its readers something.
@@ -110,18 +115,14 @@ final class SmallPictures: Sendable {
         let most = max(Self.alwaysSmall, try picture.status().size)
         return size > 0 && size <= most
     }
+}
 
-    private func isDrawn(_ picture: OpenFile, _ use: Use, into output: OpenFile) -> Bool {
-        worker.withLock { worker in
-            if worker == nil { worker = PictureWorker.started(program) }
-            guard let running = worker else {
-                isBroken.withLock { $0 = true }
-                store.logger.warning("outbox-media does not start, so pages have no small pictures; see --media-worker")
-                return false
-            }
-            let outcome = running.draw(picture, use.operation, into: output)
-            if outcome == .lost { worker = nil }
-            return outcome == .done
+extension PictureFailure {
+    /// Whether another attempt would fail too.
+    fileprivate var isThePictures: Bool {
+        switch self {
+        case .refused, .killedWorker: true
+        case .unavailable, .failed, .cancelled: false
         }
     }
 }

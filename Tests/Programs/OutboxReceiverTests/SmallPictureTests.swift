@@ -1,0 +1,142 @@
+import Foundation
+import LinuxSystem
+import Logging
+import MediaTools
+import PictureJobs
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import OutboxReceiver
+
+@Suite struct SmallPictureTests {
+    /// A store with pictures of two users, and a worker that answers as the test wants.
+    private struct Stage {
+        let root: URL
+        let store: Store
+        let worker: GatedPictures
+        let pictures: SmallPictures
+
+        init(_ worker: GatedPictures) throws {
+            root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+            store = try Store(
+                path: root.path,
+                limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 100),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+            self.worker = worker
+            pictures = try SmallPictures(store, worker: worker)
+        }
+
+        func remove() { try? FileManager.default.removeItem(at: root) }
+
+        /// Stores a picture.
+        func picture(_ number: UInt8, of user: String) async throws -> Content {
+            let bytes = [UInt8](repeating: number, count: 100)
+            let plan = UploadPlan(
+                user: user, size: 100, md5: try #require(Hex128(TestServer.md5(Data(bytes)))), fileName: "a.jpg",
+                path: nil, type: "image/jpeg", modified: 5)
+            let id = try #require(try await store.preLoad([plan], user: user).first).id
+            let upload = try #require(store.open.first { $0.id == id })
+            var fragment = try #require(try Fragment.begin(0, of: upload, in: store))
+            try bytes.withUnsafeBytes { try fragment.append($0) }
+            try fragment.complete(in: store)
+            store.advance(upload)
+            await store.waitForFinishing([id])
+            guard case .finished(let content) = store.answer(for: id, user: user) else { throw CancellationError() }
+            return content
+        }
+    }
+
+    @Test func theCostlyPicturesOfOneUserDoNotHoldUpThoseOfAnother() async throws {
+        let stage = try Stage(GatedPictures())
+        defer { stage.remove() }
+        var costly: [Content] = []
+        for number in 0..<10 { costly.append(try await stage.picture(UInt8(number), of: "mallory")) }
+        let own = try await stage.picture(99, of: "anna")
+        try await withThrowingTaskGroup { group in
+            for content in costly {
+                group.addTask {
+                    let small = try await stage.pictures.picture(of: content, for: .tile)
+                    #expect(small != nil)
+                }
+            }
+            try await Poll.until("the first picture to be drawn") { stage.worker.atWork > 0 }
+            // Two at a time are drawn, and mallory's other pictures wait for their turn.
+            group.addTask {
+                let small = try await stage.pictures.picture(of: own, for: .tile)
+                #expect(small != nil)
+            }
+            try await Poll.until("anna's picture to be drawn beside") { stage.worker.atWork == 2 }
+            stage.worker.open()
+            try await group.waitForAll()
+        }
+        #expect(stage.worker.jobs == 11)
+        #expect(stage.worker.most == 2)
+    }
+
+    @Test func aPictureIsTriedAgainAfterAFailureThatWasNotItsFault() async throws {
+        let failures: [PictureFailure] = [.unavailable("no program"), .failed("no memory")]
+        let stage = try Stage(GatedPictures(failures: failures, isOpen: true))
+        defer { stage.remove() }
+        let content = try await stage.picture(1, of: "anna")
+        var drawn: [Bool] = []
+        for _ in 0..<4 { drawn.append(try await stage.pictures.picture(of: content, for: .tile) != nil) }
+        #expect(drawn == [false, false, true, true])
+        #expect(stage.worker.jobs == 3)
+    }
+
+    @Test(arguments: [
+        PictureFailure.refused(PictureRefusal(.damaged, "cut")), .killedWorker("it ended with signal 11"),
+    ])
+    func aPictureThatCannotBeDrawnIsNotTriedAgain(failure: PictureFailure) async throws {
+        let stage = try Stage(GatedPictures(failures: [failure], isOpen: true))
+        defer { stage.remove() }
+        let content = try await stage.picture(1, of: "anna")
+        for _ in 0..<2 {
+            let small = try await stage.pictures.picture(of: content, for: .tile)
+            #expect(small == nil)
+        }
+        #expect(stage.worker.jobs == 1)
+    }
+}
+
+/// Draws pictures once the gate is open, after the given failures.
+private final class GatedPictures: PictureWorking {
+    private struct State {
+        var failures: [PictureFailure]
+        var isOpen: Bool
+        var jobs = 0
+        var atWork = 0
+        var most = 0
+    }
+
+    private let state: Mutex<State>
+
+    init(failures: [PictureFailure] = [], isOpen: Bool = false) {
+        state = Mutex(State(failures: failures, isOpen: isOpen))
+    }
+
+    var jobs: Int { state.withLock { $0.jobs } }
+    var atWork: Int { state.withLock { $0.atWork } }
+    /// How many pictures were drawn at the same time.
+    var most: Int { state.withLock { $0.most } }
+
+    func open() { state.withLock { $0.isOpen = true } }
+
+    func perform(
+        _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
+        maximumPixels: Int
+    ) async throws(PictureFailure) -> PictureFacts {
+        let failure = state.withLock { state -> PictureFailure? in
+            state.jobs += 1
+            state.atWork += 1
+            state.most = max(state.most, state.atWork)
+            return state.failures.isEmpty ? nil : state.failures.removeFirst()
+        }
+        defer { state.withLock { $0.atWork -= 1 } }
+        if let failure { throw failure }
+        while !state.withLock({ $0.isOpen }) { await Task.yield() }
+        if let output { write(output.rawValue, "drawn", 5) }
+        return PictureFacts(width: 1, height: 1)
+    }
+}

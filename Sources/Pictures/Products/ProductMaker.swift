@@ -235,23 +235,17 @@ extension ContentFolder {
         self.init(path: path, suffix: "", thread: "products") { _ in true }
     }
 
-    /// Removes the products that nothing needs, and the leftovers of an earlier run.
+    /// Removes the leftovers of an earlier run.
     ///
-    /// - Returns: the others with their sizes in bytes.
-    package func sweepProducts(needed: (ContentKey) -> Bool) -> [ContentKey: UInt64] {
+    /// - Returns: the products with their sizes in bytes.
+    package func sweepProducts() -> [ContentKey: UInt64] {
         guard let directory = try? Directory(path: path) else { return [:] }
         for entry in (try? directory.entries()) ?? [] where entry.name.first == UInt8(ascii: ".") {
             let name = "\(path)/\(String(decoding: entry.name, as: UTF8.self))"
             if entry.isDirectory == true { removeTree(name) } else { try? directory.unlink(entry.name) }
         }
-        var kept: [ContentKey: UInt64] = [:]
-        for key in keys {
-            if !needed(key) {
-                remove(key)
-            } else if let status = try? directory.status(Array("\(key)".utf8)) {
-                kept[key] = status.size
-            }
-        }
-        return kept
+        var sizes: [ContentKey: UInt64] = [:]
+        for key in keys { sizes[key] = try? directory.status(Array("\(key)".utf8)).size }
+        return sizes
     }
 }

@@ -109,7 +109,7 @@ final class AgentBackend: ControlBackend, SourceBackend {
             var listing = Listing(reports: active.filter { $0.path.isWithin(query.directory) })
             let stored = query.directory == .root ? resting.storedCounts : nil
             let (ended, walk) = resting.reports(query, context, stored: stored)
-            if let walk { uploader.run { $0.core.remember(walk) } }
+            if let walk { uploader.run { $0.core.latest.add(walk) } }
             listing.reports += ended
             if query.limit != nil {
                 listing.counts =

@@ -3,10 +3,7 @@ import UploadCore
 
 // What follows from the decisions of the path book.
 extension AgentCore {
-    /// Returns the record of a path.
-    func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? stored.record(of: path) }
-
-    mutating func carryOut(_ actions: [PathAction]) {
+    func carryOut(_ actions: [PathAction]) {
         if actions.isEmpty { return }
         var events: [MachineEvent] = []
         var writes: [LedgerWrite] = []
@@ -33,7 +30,7 @@ extension AgentCore {
 
     /// Counts a path that just reached a final state without an upload of its own: the server has had its content, or
     /// the file can't be read.
-    private mutating func countOutcomeWithoutUpload(_ record: DropRecord) {
+    private func countOutcomeWithoutUpload(_ record: DropRecord) {
         guard record.finishedAt == now.wall else { return }
         let bytes = record.identity?.size ?? 0
         switch (record.state, record.remote, record.error) {
@@ -44,7 +41,7 @@ extension AgentCore {
     }
 
     /// Does what must precede the reports of the same event.
-    private mutating func prepare(_ action: PathAction) {
+    private func prepare(_ action: PathAction) {
         switch action {
         case .announceGone(let path): decision.perform(.announceGone(path))
         case .removeSidecar(let path): decision.perform(.removeSidecar(path))
@@ -57,7 +54,7 @@ extension AgentCore {
         }
     }
 
-    private mutating func conclude(_ action: PathAction) {
+    private func conclude(_ action: PathAction) {
         switch action {
         case .report(let path):
             decision.perform(.report([path]))
@@ -84,7 +81,7 @@ extension AgentCore {
         }
     }
 
-    private mutating func carryOut(_ step: RetirementStep, on path: RelativePath) {
+    private func carryOut(_ step: RetirementStep, on path: RelativePath) {
         switch step {
         case .commit(let writes):
             write(writes)
@@ -95,8 +92,8 @@ extension AgentCore {
         }
     }
 
-    mutating func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
-        let changes = contents.records(of: key, learning: facts, isAll: isAll)
+    func learn(_ facts: MediaFacts, of key: ContentKey, isAll: Bool) {
+        let changes = records(of: key, learning: facts, isAll: isAll)
         if changes.isEmpty { return }
         write(changes.map { book.update($0.record) }, isAside: true)
         decision.perform(.reportFacts(changes.filter(\.isShown).map(\.record.path)))

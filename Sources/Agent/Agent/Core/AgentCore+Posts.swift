@@ -10,26 +10,26 @@ extension AgentCore {
     ///
     /// - Returns: why a user's request was refused; `nil` if it was not.
     @discardableResult
-    mutating func tellPosts(_ event: PostsEvent) -> String? {
-        let actions = posts.handle(event, now: now, facts: postWorld)
+    func tellPosts(_ event: PostsEvent) -> String? {
+        let actions = posts.handle(event, now: now, facts: self)
         carryOut(actions)
         for case .refuse(let reason) in actions { return reason }
         return nil
     }
 
     /// Tells the post of a file that the path book changed the file's record.
-    mutating func tellPost(of path: RelativePath) {
+    func tellPost(of path: RelativePath) {
         if !posts.isEmpty, let record = record(of: path) { tellPosts(.changed(record)) }
     }
 
     /// Has posts told of changed files once the changes are durable. A post that appears until then reads the records
     /// itself.
-    mutating func tellPostsOnceDurable(of paths: [RelativePath]) {
+    func tellPostsOnceDurable(of paths: [RelativePath]) {
         if posts.isEmpty { return }
         for path in paths { decision.performOnceDurable(.handle(.tellPost(of: path))) }
     }
 
-    private mutating func carryOut(_ actions: [PostsAction]) {
+    private func carryOut(_ actions: [PostsAction]) {
         if actions.isEmpty { return }
         var requests: [PathEvent] = []
         var changes: [PathAction] = []
@@ -43,11 +43,11 @@ extension AgentCore {
             default: break
             }
         }
-        carryOut((requests.isEmpty ? [] : book.handle(requests, now: now, facts: paths)) + changes)
+        carryOut((requests.isEmpty ? [] : ask { $0.handle(requests, now: now, facts: self) }) + changes)
         for action in actions { conclude(action) }
     }
 
-    private mutating func conclude(_ action: PostsAction) {
+    private func conclude(_ action: PostsAction) {
         switch action {
         case .settle(let path): decision.perform(.settle(path))
         case .readDescription(let directory): decision.perform(.readDescription(directory))

@@ -7,7 +7,7 @@ extension AgentCore {
     /// Has a hashed file processed, if its type has a recipe. The path book learns of the result later.
     ///
     /// - Returns: whether the path book must not get this event.
-    mutating func divert(_ event: PathEvent) -> Bool {
+    func divert(_ event: PathEvent) -> Bool {
         guard
             case .hashed(let path, let job, let began, .content(let identity, let type, let content, let digests)) =
                 event,
@@ -37,17 +37,17 @@ extension AgentCore {
     private func finished(_ known: ProductRecord) -> DropContent? {
         guard book.rules.keepsFiles, var content = known.content,
             let confirmation = stored.confirmation(of: content.key),
-            confirmation.seal == content.seal, !paths.hasUpload(of: content.key)
+            confirmation.seal == content.seal, !hasUpload(of: content.key)
         else { return nil }
         content.product = known.product
         return content
     }
 
     /// Passes an event to the queue of products.
-    mutating func handle(_ event: ProductQueue.Event) { carryOut(products.handle(event, now: now.monotonic)) }
+    func handle(_ event: ProductQueue.Event) { carryOut(products.handle(event, now: now.monotonic)) }
 
     /// Lets go of files that the path book no longer expects.
-    mutating func releaseWaiters(after event: PathEvent) {
+    func releaseWaiters(after event: PathEvent) {
         if products.isEmpty { return }
         let paths: [RelativePath]? =
             switch event {
@@ -60,13 +60,11 @@ extension AgentCore {
         carryOut(release(paths, mayReturn: mayReturn))
     }
 
-    private mutating func release(_ paths: [RelativePath]?, mayReturn: Bool) -> [ProductQueue.Action] {
-        // The box is released before the path book changes.
-        let book = boxedBook
-        return products.release(paths, mayReturn: mayReturn, now: now.monotonic) { book.value.expects($0, job: $1) }
+    private func release(_ paths: [RelativePath]?, mayReturn: Bool) -> [ProductQueue.Action] {
+        products.release(paths, mayReturn: mayReturn, now: now.monotonic) { book.expects($0, job: $1) }
     }
 
-    private mutating func carryOut(_ actions: [ProductQueue.Action]) {
+    private func carryOut(_ actions: [ProductQueue.Action]) {
         for action in actions {
             switch action {
             case .make(let job): decision.perform(.makeProduct(job))
@@ -88,7 +86,7 @@ extension AgentCore {
         // Uploads of other accounts are parked.
         if parked.isWanted(key) { return true }
         do throws(LedgerError) {
-            return try paths.needsUpload(of: key)
+            return try needsUpload(of: key)
         } catch {
             stored.logger.warning(
                 "a processed file is kept, because the ledger can't tell whether it was uploaded",

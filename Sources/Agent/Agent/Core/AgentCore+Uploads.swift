@@ -5,16 +5,15 @@ import UploadCore
 // What follows from the decisions of the upload machine.
 extension AgentCore {
     /// Queues files that wait for a content for a new hash, if the ledger has no readable upload of it.
-    mutating func startOver(_ keys: [ContentKey]) {
+    func startOver(_ keys: [ContentKey]) {
         for key in keys where !machine.holds(key) {
-            let stored = stored
             let records = stored.asked { () throws(LedgerError) in
                 try stored.upload(of: key) == nil ? try stored.records(of: key) : []
             }
-            let waiting = (records ?? []).filter(backlog.waits)
+            let waiting = (records ?? []).filter(waits)
             if waiting.isEmpty { continue }
             write([.forgetUpload(key)])
-            carryOut(book.startOver(waiting, now: now, facts: paths))
+            carryOut(ask { $0.startOver(waiting, now: now, facts: self) })
             for record in waiting { decision.perform(.settle(record.path)) }
         }
     }
@@ -23,7 +22,7 @@ extension AgentCore {
     ///
     /// - Parameter writes: changes of the ledger that belong to the events. While the machine handles the events, it reads
     ///   the ledger without these changes.
-    mutating func tellMachine(_ events: [MachineEvent], storing writes: [LedgerWrite] = []) {
+    func tellMachine(_ events: [MachineEvent], storing writes: [LedgerWrite] = []) {
         let actions = events.isEmpty ? [] : decide(events)
         var writes = writes
         for event in events {
@@ -43,12 +42,12 @@ extension AgentCore {
         conclude(actions)
     }
 
-    private mutating func decide(_ events: [MachineEvent]) -> [MachineAction] {
+    private func decide(_ events: [MachineEvent]) -> [MachineAction] {
         guard machine.hasBacklog else { return machine.handle(events, now: now) }
-        return machine.handle(events, now: now, stored: backlog)
+        return machine.handle(events, now: now, stored: self)
     }
 
-    private mutating func end(
+    private func end(
         _ path: RelativePath, _ key: ContentKey, _ outcome: DropOutcome, attempts: Int
     ) -> LedgerWrite? {
         guard let record = record(of: path), record.key == key else { return nil }
@@ -57,7 +56,7 @@ extension AgentCore {
     }
 
     /// Holds the records of paths whose upload the machine holds from now on, or no longer.
-    private mutating func follow(_ actions: [MachineAction]) {
+    private func follow(_ actions: [MachineAction]) {
         for action in actions {
             switch action {
             case .leftToLedger(let key, let paths): book.leaveToLedger(paths, waitingFor: key)
@@ -70,7 +69,7 @@ extension AgentCore {
         }
     }
 
-    private mutating func conclude(_ actions: [MachineAction]) {
+    private func conclude(_ actions: [MachineAction]) {
         var changed: Set<ContentKey> = []
         var left: [RelativePath] = []
         for action in actions {
@@ -114,7 +113,7 @@ extension AgentCore {
     }
 
     /// Records when the first fragment of a path was sent; durably if the upload has more than one fragment.
-    mutating func beganToSend(_ key: ContentKey) {
+    func beganToSend(_ key: ContentKey) {
         let writes = machine.waiters(of: key).compactMap { book.begin($0, at: now.wall) }
         if let record = machine.record(of: key), record.plan.count > 1 { write(writes, isAside: true) }
     }

@@ -6,11 +6,14 @@ import UploadCore
 
 /// Decides what follows from an event.
 ///
-/// Owns path book, posts, upload machine and parked uploads. Passes an event to one of them and its decisions to the
-/// others, until nothing is left to decide. One event makes one commit.
+/// Owns path book, posts, upload machine, queue of products and parked uploads, which are values, and answers their
+/// questions. Passes an event to one of them and its decisions to the others, until nothing is left to decide. One event
+/// makes one commit. The core reads the ledger and looks at files, but changes neither.
 ///
-/// A value. It reads the ledger and looks at files, but changes neither.
-struct AgentCore: Sendable {
+/// A value asks while it handles an event. So no answer about one value may read that value.
+///
+/// Not `Sendable`, so the compiler confines it to the thread of its owner.
+final class AgentCore {
     /// What the core reads.
     struct Sources: Sendable {
         var ledger: Ledger
@@ -19,8 +22,6 @@ struct AgentCore: Sendable {
         var rules: IntakeRules
         var scope: RemoteScope
         var logger: Logger
-        /// Keeps the ledger errors that occur while the core reads.
-        var trouble = LedgerView.Trouble()
     }
 
     /// What follows from an event.
@@ -61,13 +62,22 @@ struct AgentCore: Sendable {
         mutating func performOnceDurable(_ step: AgentStep) { steps.append((step, true)) }
     }
 
-    private let boxedSources: Boxed<Sources>
-    private(set) var boxedBook: Boxed<PathBook>
-    private(set) var boxedPosts: Boxed<Posts>
-    private(set) var boxedMachine: Boxed<UploadMachine>
-    private(set) var boxedParked = Boxed(ParkedUploads())
-    private(set) var boxedUnsaved = Boxed(Unsaved())
-    private var boxedProducts: Boxed<ProductQueue>
+    let sources: Sources
+    /// The folder whose pictures are profile pictures.
+    let portraitFolder: RelativePath?
+    /// The ledger's content, including changes that are not durable yet.
+    let stored: LedgerView
+    /// The state of the paths under way.
+    var book: PathBook
+    /// Directories that are posts.
+    var posts: Posts
+    var machine: UploadMachine
+    /// Uploads of accounts that are not signed in.
+    var parked = ParkedUploads()
+    /// Files that are processed before their upload.
+    var products: ProductQueue
+    /// The paths that ended last, durable or not.
+    var latest = LatestOutcomes()
     var outbox = KnownOutbox()
     /// Whether a path was forgotten since the last full scan.
     private var hasForgotten = false
@@ -77,69 +87,36 @@ struct AgentCore: Sendable {
     // State of the event in progress.
     var decision = Decision.none
     private(set) var now = Now(monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(milliseconds: 0))
+    /// The answers to the questions of the path book.
+    var answers: PathAnswers?
 
     /// Creates a core without paths, posts and uploads.
     init(
         _ sources: Sources, rules: PathBook.Rules, machine: UploadMachine,
         products: ProductQueue.Limits = ProductQueue.Limits()
     ) {
-        boxedProducts = Boxed(ProductQueue(limits: products))
-        boxedSources = Boxed(sources)
-        boxedMachine = Boxed(machine)
-        boxedBook = Boxed(PathBook(rules: rules))
-        boxedPosts = Boxed(Posts(rules: Posts.Rules(paths: rules, scope: sources.scope)))
-    }
-
-    var sources: Sources { _read { yield boxedSources.value } }
-
-    /// The state of the paths under way.
-    var book: PathBook {
-        _read { yield boxedBook.value }
-        _modify { yield &boxedBook.value }
-    }
-
-    /// Directories that are posts.
-    var posts: Posts {
-        _read { yield boxedPosts.value }
-        _modify { yield &boxedPosts.value }
-    }
-
-    var machine: UploadMachine {
-        _read { yield boxedMachine.value }
-        _modify { yield &boxedMachine.value }
-    }
-
-    /// Uploads of accounts that are not signed in.
-    var parked: ParkedUploads {
-        _read { yield boxedParked.value }
-        _modify { yield &boxedParked.value }
-    }
-
-    /// Files that are processed before their upload.
-    var products: ProductQueue {
-        _read { yield boxedProducts.value }
-        _modify { yield &boxedProducts.value }
-    }
-
-    /// Changes whose commits are not durable yet.
-    private(set) var unsaved: Unsaved {
-        _read { yield boxedUnsaved.value }
-        _modify { yield &boxedUnsaved.value }
+        self.sources = sources
+        portraitFolder = rules.portraitFolder
+        stored = LedgerView(ledger: sources.ledger, scope: sources.scope, logger: sources.logger)
+        book = PathBook(rules: rules)
+        posts = Posts(rules: Posts.Rules(paths: rules, scope: sources.scope))
+        self.machine = machine
+        self.products = ProductQueue(limits: products)
     }
 
     // MARK: Events
 
     /// Handles events that arrived together, in order. They make one commit.
-    mutating func handle(_ events: [AgentEvent], now: Now) -> Decision {
+    func handle(_ events: [AgentEvent], now: Now) -> Decision {
         self.now = now
-        decision = Decision(commit: unsaved.begin())
+        decision = Decision(commit: stored.begin())
         for event in events { take(event) }
-        startOver(sources.trouble.takeLost())
+        startOver(stored.takeLost())
         defer { decision = .none }
         return decision
     }
 
-    mutating func take(_ event: AgentEvent) {
+    func take(_ event: AgentEvent) {
         switch event {
         case .path(let event): take(event)
         case .posts(let event): decision.refusal = tellPosts(event)
@@ -174,21 +151,22 @@ struct AgentCore: Sendable {
     /// Adds changes of the ledger to the decision. From now on, all reads include them.
     ///
     /// - Parameter isAside: whether nothing ever waits for these changes.
-    mutating func write(_ writes: [LedgerWrite], isAside: Bool = false) {
+    func write(_ writes: [LedgerWrite], isAside: Bool = false) {
         if isAside { decision.writesAside += writes.count }
         for write in writes {
             book.note(write)
-            if case .forgetDrop = write { hasForgotten = true }
+            switch write {
+            case .drop(let record): latest.note(record)
+            case .forgetDrop: hasForgotten = true
+            default: break
+            }
         }
-        unsaved.add(writes, to: decision.commit)
+        stored.add(writes, to: decision.commit)
         decision.writes += writes
     }
 
     /// The changes of a decision are durable.
-    mutating func saved(_ decision: Decision) { unsaved.saved(decision.writes, by: decision.commit) }
-
-    /// Remembers the paths that a walk over the ledger found.
-    mutating func remember(_ walk: LatestOutcomes.Walk) { unsaved.latest.add(walk) }
+    func saved(_ decision: Decision) { stored.saved(decision.writes, by: decision.commit) }
 
     /// When the next `tick` is due.
     func nextDeadline(after now: MonotonicTime) -> MonotonicTime? {
@@ -197,7 +175,7 @@ struct AgentCore: Sendable {
         ).min()
     }
 
-    private mutating func take(_ event: PathEvent) {
+    private func take(_ event: PathEvent) {
         if divert(event) { return }
         defer { releaseWaiters(after: event) }
         switch event {
@@ -211,7 +189,7 @@ struct AgentCore: Sendable {
             }
         default: break
         }
-        let actions = book.handle(event, now: now, facts: paths)
+        let actions = ask { $0.handle(event, now: now, facts: self) }
         carryOut(actions)
         for case .refuse(let reason) in actions {
             decision.refusal = reason
@@ -236,7 +214,7 @@ struct AgentCore: Sendable {
     }
 
     /// Compares a page of the ledger's paths with a full scan. The next page follows after all queued work.
-    private mutating func compare(with findings: any ScanFindings, from position: DropPosition) {
+    private func compare(with findings: any ScanFindings, from position: DropPosition) {
         let page = stored.asked { () throws(LedgerError) in try stored.page(from: position) }
         guard let page, !book.outboxIsLost else { return }
         take(.path(.compared(page.drops, with: findings)))
@@ -245,21 +223,21 @@ struct AgentCore: Sendable {
 
     // MARK: Accounts and outbox
 
-    private mutating func giveNobodys(isOther: Bool) {
+    private func giveNobodys(isOther: Bool) {
         guard let present = book.ownership.present else { return }
-        write(book.giveNobodys(to: present, isOther: isOther, facts: paths))
+        write(ask { $0.giveNobodys(to: present, isOther: isOther, facts: self) })
         tellPosts(.signedIn(present))
     }
 
     /// Compares the outbox with the one of the last run. If it is another one, or the empty mount point of an absent
     /// medium, the files of the old outbox do not count as removed.
-    private mutating func recogniseOutbox() {
+    private func recogniseOutbox() {
         guard let present = sources.files.identity, outbox.differs(from: present) else { return }
         take(.path(.outboxBack(isSame: false, descriptions: posts.descriptions)))
         take(.posts(.outboxBack(isSame: false)))
     }
 
-    private mutating func logElsewhere() {
+    private func logElsewhere() {
         reportElsewhere()
         guard !book.elsewhere.isEmpty else { return }
         decision.perform(
@@ -270,15 +248,15 @@ struct AgentCore: Sendable {
     }
 
     /// Reports how many files of another outbox wait for it.
-    private mutating func reportElsewhere() {
+    private func reportElsewhere() {
         let isOther = outbox.differs(from: sources.files.identity)
         let count = isOther ? book.elsewhere.count - posts.descriptions.count(where: book.elsewhere.contains) : 0
         decision.perform(.problem(.formerOutbox, outbox.describeMissing(count, in: sources.files.root)))
     }
 
-    private mutating func searchElsewhere(_ findings: any ScanFindings) {
+    private func searchElsewhere(_ findings: any ScanFindings) {
         let descriptions = Set(posts.descriptions)
-        book.findElsewhere(findings, facts: paths, isPost: descriptions.contains)
+        ask { $0.findElsewhere(findings, facts: self, isPost: descriptions.contains) }
         decision.perform(.reportReturned)
         write(
             outbox.adopt(
@@ -287,5 +265,5 @@ struct AgentCore: Sendable {
     }
 
     /// Lets go of all files on their way out of the outbox, before the agent ends.
-    mutating func letGoOfRetiring() { book.retirement.letGo() }
+    func letGoOfRetiring() { book.retirement.letGo() }
 }

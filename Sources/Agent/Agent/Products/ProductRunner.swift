@@ -11,6 +11,8 @@ final class ProductRunner {
     enum News: Sendable {
         /// The making of a product made progress, or ended. `took` is the time since the beginning.
         case event(ProductQueue.Event, took: Duration)
+        /// The sizes of the products of an earlier run.
+        case stored([ContentKey: UInt64])
     }
 
     private let maker: ProductMaker
@@ -58,14 +60,11 @@ final class ProductRunner {
         Task(executorPreference: maker.folder.thread) { [folder = maker.folder] in folder.unlink(key) }
     }
 
-    /// Removes the products of an earlier run that nothing needs, and reports the others.
-    ///
-    /// - Parameter needed: the products that are still to be uploaded.
-    func sweep(needed: @escaping @Sendable (ContentKey) -> Bool) {
-        // Ahead of the first job on this thread, so a new product can't be taken for one that nothing needs.
+    /// Reports the products of an earlier run.
+    func sweep() {
+        // Ahead of the first job on this thread: its products are none of an earlier run.
         Task(executorPreference: maker.folder.thread) { [folder = maker.folder, report] in
-            let kept = await folder.sweepProducts(needed: needed)
-            if !kept.isEmpty { report(.event(.found(kept), took: .zero)) }
+            report(.stored(await folder.sweepProducts()))
         }
     }
 }

@@ -12,9 +12,9 @@ extension ReportWorld {
         guard record.isUnderWay else { return report }
         if let account = book.ownership.absentOwner(record.account) {
             report.end(as: .signedOut, .otherAccount(account))
-        } else if paths.machine.isPaused {
+        } else if machine.isPaused {
             report.state = .file(.paused)
-        } else if let error = paths.machine.signedOut, !record.isPaused {
+        } else if let error = machine.signedOut, !record.isPaused {
             report.end(as: .signedOut, error)
         } else if case .committing = record.stage, !record.isPaused {
             describeCommit(record.id, in: &report)
@@ -36,7 +36,7 @@ extension ReportWorld {
 
     private func describeCommit(_ id: String, in report: inout SourceReport) {
         report.state = .file(.verifying)
-        guard let view = paths.machine.commitView(of: id) else { return }
+        guard let view = machine.commitView(of: id) else { return }
         report.state = .file(view.state)
         report.nextAttemptAt = view.nextAttemptAt
         report.error = view.error
@@ -46,7 +46,7 @@ extension ReportWorld {
     func describeHold(of record: DropRecord, in report: inout FileReport) {
         guard let directory = posts.directory(of: record), let post = posts[directory]?.record else { return }
         report.source = post.id
-        guard report.state == .paused, !book.isPaused(record), !paths.machine.isPaused, !post.isPaused else { return }
+        guard report.state == .paused, !book.isPaused(record), !machine.isPaused, !post.isPaused else { return }
         switch post.stage {
         case .collecting, .uploading, .committing: report.state = .queued
         case .rejected(let error):

@@ -8,12 +8,12 @@ extension ReportWorld {
 
     /// Returns the path with an id; `nil` if no path has it.
     func path(withID id: String) -> RelativePath? {
-        if let path = (try? paths.ledger.drop(withIdentifier: id))?.path, let record = record(of: path) {
+        if let path = (try? core.stored.ledger.drop(withIdentifier: id))?.path, let record = record(of: path) {
             return record.path
         }
         // The ledger does not know paths that are still being written or hashed.
         let fresh = book.drops.values.lazy.filter { $0.key == nil }.map(\.path)
-        return (Array(fresh) + paths.unsaved.records.map(\.path)).first { FileReport.id(of: $0) == id }
+        return (Array(fresh) + core.stored.unsaved.records.map(\.path)).first { FileReport.id(of: $0) == id }
     }
 
     /// Returns the paths of a target, sorted; `nil` if no file has the id or key.
@@ -42,7 +42,7 @@ extension ReportWorld {
         case (.retry, .failed), (.retry, .cancelled), (.retry, .rejected):
             // Who names a directory means all its files. Retrying an old portrait would replace the newest one.
             return (!isAll || record.state == .failed) && !book.isPortrait(record.path)
-                && !paths.look(at: record.path).isGone
+                && !core.look(at: record.path).isGone
         case (.retry, _):
             return book.drops[record.path] != nil && report(of: record).state == .waiting
         case (.resume, _): return book.isPaused(record)
@@ -55,8 +55,8 @@ extension ReportWorld {
 
     /// Returns the records of the files with a content, or with a product of it, in no particular order.
     private func records(of key: ContentKey) -> [DropRecord] {
-        let products = (try? paths.ledger.products(of: key)) ?? []
-        let stored = ([key] + products).flatMap { (try? paths.stored.records(of: $0)) ?? [] }
+        let products = (try? core.stored.ledger.products(of: key)) ?? []
+        let stored = ([key] + products).flatMap { (try? core.stored.records(of: $0)) ?? [] }
         let all = Set(book.drops.values.filter { $0.originalKey == key }.map(\.path)).union(stored.map(\.path))
         return all.compactMap(record).filter { $0.originalKey == key && !$0.isTrace }
     }
@@ -82,7 +82,8 @@ extension ReportWorld {
     /// The paths that nothing is under way for.
     var resting: RestingDrops {
         RestingDrops(
-            paths.ledger, unsaved: paths.unsaved, active: book.drops, backlog: paths.machine.backlogView)
+            core.stored.ledger, unsaved: core.stored.unsaved, latest: core.latest, active: book.drops,
+            backlog: machine.backlogView)
     }
 
     // MARK: Figures
@@ -92,16 +93,14 @@ extension ReportWorld {
     /// - Parameter files: number of paths by state.
     func figures(files: [FileState: Int] = [:]) -> AgentStatus.Figures {
         AgentStatus.Figures(
-            files: files, active: book.drops.count, uploads: paths.machine.keys.count, requestsInFlight: requestCount,
+            files: files, active: book.drops.count, uploads: machine.keys.count, requestsInFlight: requestCount,
             hashQueue: book.hashCount, bytesPerSecond: transfers.bytesPerSecond(at: now), left: bytesLeft,
-            isPaused: paths.machine.isPaused, hasScanned: book.hasScanned)
+            isPaused: machine.isPaused, hasScanned: book.hasScanned)
     }
 
     /// The bytes that files under way have to send, as far as their sizes are known, and the number of these files.
     private var bytesLeft: (bytes: UInt64, files: Int) {
         var left: (bytes: UInt64, files: Int) = (0, 0)
-        // A copy, since each question would copy the machine.
-        let machine = paths.machine
         for key in machine.keys {
             guard let size = machine.record(of: key)?.plan.size, let path = machine.waiters(of: key).first,
                 let view = machine.view(of: key, from: path),
@@ -120,7 +119,7 @@ extension ReportWorld {
     /// The number of paths in the backlog. The ledger's counter makes this cheap; changes that are not durable yet may
     /// be missing.
     private var backlogCount: Int {
-        guard paths.hasBacklog, let stored = (try? paths.ledger.counts())?[.queued] else { return 0 }
+        guard machine.hasBacklog, let stored = (try? core.stored.ledger.counts())?[.queued] else { return 0 }
         return max(0, stored - book.drops.values.count { $0.state == .queued && $0.key != nil })
     }
 
@@ -136,10 +135,10 @@ extension ReportWorld {
     func roughCounts() -> [FileState: Int] {
         var counts: [FileState: Int] = [:]
         for record in book.drops.values {
-            let view = record.key.flatMap { paths.machine.view(of: $0, from: record.path) }
+            let view = record.key.flatMap { machine.view(of: $0, from: record.path) }
             counts[view?.state ?? record.state, default: 0] += 1
         }
-        if let state = paths.machine.backlogView?.state { counts[state, default: 0] += backlogCount }
+        if let state = machine.backlogView?.state { counts[state, default: 0] += backlogCount }
         return counts
     }
 }

@@ -3,12 +3,9 @@ import UploadCore
 
 /// What the agent knows of files and posts at one moment, for reports and queries.
 ///
-/// A read-only view. Never stored: while a view exists, a change of path book or upload machine copies their tables.
-struct ReportWorld: Sendable {
-    let paths: PathWorld
-    let boxedBook: Boxed<PathBook>
-    let boxedPosts: Boxed<Posts>
-    let boxedParked: Boxed<ParkedUploads>
+/// A read-only view, for the thread of the core.
+struct ReportWorld {
+    let core: AgentCore
     /// The last report of each profile picture under way.
     let portraits: [RelativePath: PortraitReport]
     let transfers: TransferFigures
@@ -17,12 +14,12 @@ struct ReportWorld: Sendable {
     let context: ReportContext
     let now: MonotonicTime
 
-    var book: PathBook { _read { yield boxedBook.value } }
-    var posts: Posts { _read { yield boxedPosts.value } }
-    var parked: ParkedUploads { _read { yield boxedParked.value } }
+    var book: PathBook { _read { yield core.book } }
+    var posts: Posts { _read { yield core.posts } }
+    var machine: UploadMachine { _read { yield core.machine } }
 
     /// Returns the record of a path: the path book's, else the ledger's, including pending changes.
-    func record(of path: RelativePath) -> DropRecord? { book.drops[path] ?? paths.storedRecord(of: path) }
+    func record(of path: RelativePath) -> DropRecord? { core.record(of: path) }
 
     /// Returns the full report of a path; `nil` if the path is unknown.
     func report(at path: RelativePath) -> FileReport? { record(of: path).map(report(of:)) }
@@ -59,8 +56,6 @@ struct ReportWorld: Sendable {
     }
 
     private func describeUpload(of key: ContentKey, _ record: DropRecord, in report: inout FileReport) {
-        // A copy, since each question would copy the machine.
-        let machine = paths.machine
         if let view = machine.view(of: key, from: record.path) {
             report.describe(view)
             guard view.state == .uploading else { return }
@@ -77,7 +72,7 @@ struct ReportWorld: Sendable {
             report.state = .signedOut
             report.error = .otherAccount(book.ownership.absentOwner(record.account) ?? "")
         }
-        if let entry = parked.entry(for: record.path) { report.describe(entry.record, entry.acknowledged) }
+        if let entry = core.parked.entry(for: record.path) { report.describe(entry.record, entry.acknowledged) }
     }
 }
 

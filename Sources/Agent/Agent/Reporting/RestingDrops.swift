@@ -20,10 +20,12 @@ struct RestingDrops: Sendable {
     /// Creates a view.
     ///
     /// - Parameter active: the paths that are under way.
-    init(_ ledger: Ledger, unsaved: Unsaved, active: PathMap<DropRecord>, backlog: UploadView?) {
+    init(
+        _ ledger: Ledger, unsaved: Unsaved, latest: LatestOutcomes, active: PathMap<DropRecord>, backlog: UploadView?
+    ) {
         self.ledger = ledger
         self.backlog = backlog
-        latest = unsaved.latest
+        self.latest = latest
         let records = unsaved.records
         recent = records.filter { active[$0.path] == nil }
         covered = Set(active.keys).union(records.map(\.path)).union(unsaved.forgotten)

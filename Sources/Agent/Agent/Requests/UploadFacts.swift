@@ -3,12 +3,9 @@ import UploadCore
 
 /// What a request must know about an upload and its paths.
 struct UploadFacts {
-    let boxedMachine: Boxed<UploadMachine>
+    let machine: UploadMachine
     /// The paths that are not in a final state.
     let active: PathMap<DropRecord>
-
-    /// A copy of the machine. Bind it once for several questions.
-    var machine: UploadMachine { boxedMachine.value }
 
     /// Returns how the content is cut into fragments; `nil` without an upload.
     func plan(of key: ContentKey) -> FragmentPlan? { machine.record(of: key)?.plan }
@@ -18,7 +15,6 @@ struct UploadFacts {
 
     /// Returns the description of a content for its registration. The facts come from the content's first path.
     func description(of key: ContentKey) -> UploadDescription? {
-        let machine = machine
         guard let upload = machine.record(of: key) else { return nil }
         guard let path = machine.waiters(of: key).min(), let record = active[path] else { return nil }
         var description = UploadDescription(
@@ -32,7 +28,6 @@ struct UploadFacts {
 
     /// Returns an upload with its handle; `nil` before its registration.
     func remoteUpload(of key: ContentKey) -> RemoteUpload? {
-        let machine = machine
         guard let upload = machine.record(of: key), let handle = upload.handle else { return nil }
         let path = machine.waiters(of: key).first { active[$0]?.type != nil }
         let type = path.flatMap { active[$0]?.uploadType } ?? .other
@@ -45,8 +40,7 @@ struct UploadFacts {
 
     /// Whether fragments of the upload are being sent.
     func isSending(_ key: ContentKey) -> Bool {
-        let machine = machine
-        return machine.waiters(of: key).contains { machine.view(of: key, from: $0)?.state == .uploading }
+        machine.waiters(of: key).contains { machine.view(of: key, from: $0)?.state == .uploading }
     }
 }
 

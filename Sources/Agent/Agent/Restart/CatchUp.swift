@@ -93,7 +93,7 @@ final class CatchUp {
     private func page(
         from position: DropPosition, _ world: ReportWorld
     ) -> (drops: [DropRecord], next: DropPosition?)? {
-        let stored = world.paths.stored
+        let stored = world.core.stored
         let page = stored.asked { () throws(LedgerError) in try stored.page(from: position) }
         if page == nil {
             next = nil
@@ -105,7 +105,9 @@ final class CatchUp {
     /// Has the sidecar of a path checked, unless the path is under way: then reports of it follow.
     func check(_ record: DropRecord, _ world: ReportWorld, _ outbox: KnownOutbox) {
         if world.book.drops[record.path] != nil || record.isTrace { return }
-        if world.book.isMissing(record.path) || outbox.differs(from: world.paths.files.identity) { return skip() }
+        if world.book.isMissing(record.path) || outbox.differs(from: world.core.sources.files.identity) {
+            return skip()
+        }
         sidecars.repair(world.report(of: record))
     }
 

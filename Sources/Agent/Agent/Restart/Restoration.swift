@@ -9,10 +9,9 @@ import UploadCore
 /// other paths. So a start reads only paths that nothing leads to (`DropRecord.isNeededAtStart`), profile pictures, and
 /// files of posts. After a change of account, server or rules, it reads all paths and uploads (`RestoredSettings.readsAll`).
 ///
-/// A value: it changes neither ledger nor disk. Its owner takes over `core`, and makes `writes` durable before anything
-/// begins.
+/// Fills the core, and changes neither ledger nor disk. Its owner makes `writes` durable before anything begins.
 struct Restoration {
-    private(set) var core: AgentCore
+    let core: AgentCore
     /// Changes for the ledger that must be durable before anything begins.
     private(set) var writes: [LedgerWrite] = []
 
@@ -39,10 +38,10 @@ struct Restoration {
     ) throws(LedgerError) {
         (self.core, self.settings, self.now) = (core, settings, now)
         logged = Self.entries(of: acknowledgements, core.sources.logger)
-        self.core.outbox = settings.outbox
-        self.core.book.ownership = settings.lastRun.ownership
-        self.core.book.isRecovering = settings.recoveryNotice != nil
-        self.core.posts.ownership = settings.lastRun.ownership
+        core.outbox = settings.outbox
+        core.book.ownership = settings.lastRun.ownership
+        core.book.isRecovering = settings.recoveryNotice != nil
+        core.posts.ownership = settings.lastRun.ownership
         try restorePosts()
     }
 
@@ -58,40 +57,39 @@ struct Restoration {
                 return true
             }, damaged: core.stored.logDamage)
         writes += core.posts.restore(
-            records, isOtherServer: settings.lastRun.isOtherServer, now: now, facts: core.postWorld)
+            records, isOtherServer: settings.lastRun.isOtherServer, now: now, facts: core)
     }
 
     // MARK: Paths
 
     /// Judges the paths. Paths that wait for an upload stay in the ledger until the machine reads the upload.
     mutating func restoreDrops() {
-        let stored = core.stored
         guard settings.readsAll else {
-            for record in neededRecords(stored) { restore(record, stored) }
+            for record in neededRecords() { restore(record) }
             return
         }
-        stored.forEachRecord(within: .root) { restore($0, stored) }
+        core.stored.forEachRecord(within: .root) { restore($0) }
         if settings.hasOthers == core.parked.isEmpty {
             writes.append(.setting(LedgerSetting.others, core.parked.isEmpty ? nil : [1]))
         }
     }
 
     /// Returns the records that nothing leads to later: of the start, of profile pictures and of files of posts.
-    private func neededRecords(_ stored: LedgerView) -> [DropRecord] {
+    private func neededRecords() -> [DropRecord] {
         var records: [RelativePath: DropRecord] = [:]
-        stored.forEachRecordNeededAtStart { records[$0.path] = $0 }
+        core.stored.forEachRecordNeededAtStart { records[$0.path] = $0 }
         for directory in [core.book.rules.portraitFolder].compactMap(\.self) + core.posts.directories {
-            stored.forEachRecord(within: directory) { if !$0.state.isFinal { records[$0.path] = $0 } }
+            core.stored.forEachRecord(within: directory) { if !$0.state.isFinal { records[$0.path] = $0 } }
         }
         return Array(records.values)
     }
 
-    private mutating func restore(_ record: DropRecord, _ stored: LedgerView) {
+    private mutating func restore(_ record: DropRecord) {
         let isOtherServer = settings.lastRun.isOtherServer
         switch core.book.restore(record, isOtherServer: isOtherServer, judgesAgain: settings.judgesAgain) {
         case .waits(let waiter):
             guard let key = record.key else { return }
-            if isOrphan(key, stored) { return orphans[key, default: []].append(record) }
+            if isOrphan(key) { return orphans[key, default: []].append(record) }
             if waiter.paused || core.posts.holds(record) { held.insert(key) }
         case .parked(let account): core.parked.add(record, of: account)
         // A published post stays as it is until the user submits it again.
@@ -108,8 +106,8 @@ struct Restoration {
     }
 
     /// Whether this server and account have no upload of a content. False if the ledger can't be read.
-    private func isOrphan(_ key: ContentKey, _ stored: LedgerView) -> Bool {
-        stored.asked { () throws(LedgerError) in try stored.upload(of: key) == nil } ?? false
+    private func isOrphan(_ key: ContentKey) -> Bool {
+        core.stored.asked { () throws(LedgerError) in try core.stored.upload(of: key) == nil } ?? false
     }
 
     // MARK: Uploads
@@ -158,7 +156,7 @@ struct Restoration {
     /// Has the machine hold an upload, with the acknowledgements that the ledger lacks.
     private mutating func hold(_ key: ContentKey) throws(LedgerError) {
         guard let record = try core.stored.upload(of: key) else { return }
-        var upload = try core.backlog.upload(record)
+        var upload = try core.complete(record)
         addLogged(to: &upload.acknowledged, of: record, receipts: upload.receipts)
         hold(upload, try core.stored.records(of: key))
     }
@@ -222,7 +220,8 @@ struct Restoration {
     private mutating func startOver() {
         let records = outdated + orphans.values.flatMap(\.self)
         (outdated, orphans) = ([], [:])
-        for case .write(let write) in core.book.startOver(records, now: now, facts: core.paths) { writes.append(write) }
+        let actions = core.ask { $0.startOver(records, now: now, facts: core) }
+        for case .write(let write) in actions { writes.append(write) }
     }
 
     private static func entries(

@@ -43,6 +43,7 @@ final class StepRunner {
     }
 
     private let parts: UploaderParts
+    private let core: AgentCore
     /// Whether the agent is ending. Nothing new begins then.
     private let isEnding: () -> Bool
     private let report: @Sendable (News) -> Void
@@ -68,10 +69,10 @@ final class StepRunner {
     ///   - reader: the thread that lists directories.
     ///   - isEnding: whether the agent is ending.
     init(
-        _ parts: UploaderParts, reader: SerialThread, isEnding: @escaping () -> Bool,
+        _ parts: UploaderParts, _ core: AgentCore, reader: SerialThread, isEnding: @escaping () -> Bool,
         report: @escaping @Sendable (News) -> Void
     ) {
-        (self.parts, self.isEnding, self.report) = (parts, isEnding, report)
+        (self.parts, self.core, self.isEnding, self.report) = (parts, core, isEnding, report)
         requests = RequestRunner(
             RequestRunner.Parts(
                 remote: parts.remote, sources: parts.sources, files: parts.files, ledger: parts.ledger,
@@ -105,9 +106,8 @@ final class StepRunner {
 
     /// Performs a step. The owner itself handles `handle` and `checkLedger`.
     ///
-    /// - Parameter core: the state at this moment.
     /// - Returns: the steps that follow.
-    func perform(_ step: AgentStep, _ core: AgentCore) -> [AgentStep] {
+    func perform(_ step: AgentStep) -> [AgentStep] {
         switch step {
         case .handle, .checkLedger: return [step]
         case .handleLater(let event): report(.steps([.handle(event)]))
@@ -116,20 +116,20 @@ final class StepRunner {
         case .log(let level, let message, let metadata):
             parts.logger.log(level: level, "\(message)", metadata: metadata.mapValues { .string($0) })
         case .ledgerFailed(let error): ledgerFailed(error)
-        case .report(let paths): return reportFiles(paths, core)
-        case .reportDelayed: return progressed(reporter.reportDelayed(world(core)))
-        case .reportFacts(let paths): return reportFiles(paths, areOld: true, core)
-        case .reportUploads(let keys): return reportUploads(keys, core)
-        case .reportAllUploads: return reportUploads(core.machine.keys, core) + [.handle(.allProgressed)]
-        case .reportPost(let directory): reporter.report(post: directory, world(core))
-        case .reportPosts: reporter.restorePosts(world(core))
-        case .reportReturned: reporter.writeWithheld(world(core))
+        case .report(let paths): return reportFiles(paths)
+        case .reportDelayed: return progressed(reporter.reportDelayed(world))
+        case .reportFacts(let paths): return reportFiles(paths, areOld: true)
+        case .reportUploads(let keys): return reportUploads(keys)
+        case .reportAllUploads: return reportUploads(core.machine.keys) + [.handle(.allProgressed)]
+        case .reportPost(let directory): reporter.report(post: directory, world)
+        case .reportPosts: reporter.restorePosts(world)
+        case .reportReturned: reporter.writeWithheld(world)
         case .announceGone(let path): parts.events.publish(gone: path)
         case .announcePostGone(let id, let directory): parts.events.publish(sourceGone: id, directory)
         case .removeSidecar(let path): parts.sidecars.remove(path)
         case .removePostSidecar(let directory): parts.sidecars.remove(source: directory)
         case .checkSidecars(let paths):
-            let world = world(core)
+            let world = world
             for path in paths { if let record = core.record(of: path) { catchUp.check(record, world, core.outbox) } }
         case .discard(let stray): parts.sidecars.discard(stray)
         case .count(let outcome, _):
@@ -141,11 +141,11 @@ final class StepRunner {
             guard let directory = core.posts.directory(withID: id) else { return [] }
             reporter.logCommit(ofPost: directory, outcome)
             return [.posts(.commitEnded(id: id, revision: revision, outcome))]
-        case .request(let action): return request(action, core)
+        case .request(let action): return request(action)
         case .endUpload(let key):
             if !core.machine.holds(key) { requests.forget(key) }
             return [.releaseProduct(key)]
-        case .takeAgain(let path, let key): return takeAgain(path, key, core)
+        case .takeAgain(let path, let key): return takeAgain(path, key)
         case .settle(let path): reconsider(path)
         case .hash(let path, let identity, let job): hash(path, identity, job)
         case .renamed(let old, let new, let key):
@@ -161,9 +161,9 @@ final class StepRunner {
             requests.closeFile(of: key)
             products.remove(key)
             return [.handle(.products(.released(key)))]
-        case .sweepProducts: products?.sweep { [core] in core.needsProduct($0) }
-        case .examine(let path): return core.record(of: path).map { examine($0, core) } ?? []
-        case .releaseThumbnail(let key): return thumbnails?.release(key, core.contents).map(AgentStep.init) ?? []
+        case .sweepProducts: products?.sweep()
+        case .examine(let path): return core.record(of: path).map { examine($0) } ?? []
+        case .releaseThumbnail(let key): return thumbnails?.release(key, core).map(AgentStep.init) ?? []
         case .sweepThumbnails: thumbnails?.sweep()
         case .tellPortraits(let event): portraits.service?.handle(event)
         case .preparePortrait(let step): portraits.prepare(step)
@@ -171,15 +171,15 @@ final class StepRunner {
         case .passToPortraits(let event): portraits.pass(event)
         case .watchForToken: parts.session.watch { [report] in report(.credentials(isLogout: false)) }
         case .stopWatchingForToken: parts.session.stopWatching()
-        case .retire(let path): return retire(path, core)
+        case .retire(let path): return retire(path)
         case .retirement(let path, let step):
             return retirement.carryOut(step, on: path, isStuck: status.problems[.afterUpload] != nil)
-        case .retirePost(let directory): return retire(post: directory, core)
+        case .retirePost(let directory): return retire(post: directory)
         case .moveSidecar(let directory, let target, let report):
             retirement.moveSidecar(ofPost: directory, to: target, report, parts.sidecars)
         case .recoverHeldFiles: retirement.recover(except: core.book.retirement.held)
-        case .catchUp: return catchUp(core)
-        case .searchStrays: if !isEnding() { strays.begin(core.strayWorld) }
+        case .catchUp: return proceedCatchUp()
+        case .searchStrays: if !isEnding() { strays.begin(core) }
         case .forgetNotice: status.forgetNotice(at: parts.clock.now.monotonic)
         case .leaveOutbox:
             // Pending sidecars belong to the old outbox and have no place in this one.
@@ -195,11 +195,11 @@ final class StepRunner {
     /// Handles the result of work.
     ///
     /// - Returns: the steps that follow.
-    func take(_ news: News, _ core: AgentCore) -> [AgentStep] {
+    func take(_ news: News) -> [AgentStep] {
         switch news {
         case .requests(.ended(let id, let events, let wasSending)):
             if wasSending { status.counters.ended(sending: events) }
-            let sizes = requests.end(id, events, core.uploads)
+            let sizes = requests.end(id, events, core.uploadFacts)
             for size in sizes { status.counters.acknowledged(bytes: size) }
             if wasSending {
                 let failed = events.count { if case .failed = $0 { true } else { false } }
@@ -209,16 +209,17 @@ final class StepRunner {
         case .requests(.reached(let id, let bytes, let event)):
             guard let key = requests.reach(bytes, by: id) else { return [] }
             if let event { return [.uploads([event])] }
-            reporter.reportProgress(of: core.machine.waiters(of: key), world(core))
+            reporter.reportProgress(of: core.machine.waiters(of: key), world)
         case .requests(.ledgerFailed(let error)): ledgerFailed(error)
         case .thumbnails(.measured(let path, let identity, let facts)):
             return [.path(.measured(path, identity, facts))]
         case .thumbnails(let news):
             if isEnding() { return [] }
-            let steps = thumbnails?.handle(news, core.contents).map(AgentStep.init) ?? []
+            let steps = thumbnails?.handle(news, core).map(AgentStep.init) ?? []
             queueCatchUp()
             return steps
-        case .strays(let news): return take(news, core)
+        case .strays(let news): return take(news)
+        case .products(.stored(let sizes)): return sweep(sizes)
         case .products(.event(let event, let took)):
             if let size = products?.end(event) {
                 status.counters.products?.ended(event, originalSize: size, took: took)
@@ -250,11 +251,18 @@ final class StepRunner {
         return []
     }
 
-    private func take(_ news: StraySearch.News, _ core: AgentCore) -> [AgentStep] {
+    /// Removes the products of an earlier run that nothing needs.
+    private func sweep(_ sizes: [ContentKey: UInt64]) -> [AgentStep] {
+        let needed = sizes.filter { core.needsProduct($0.key) }
+        for key in sizes.keys where needed[key] == nil { products?.remove(key) }
+        return needed.isEmpty ? [] : [.handle(.products(.found(needed)))]
+    }
+
+    private func take(_ news: StraySearch.News) -> [AgentStep] {
         // After `leftFormerPlace` the former sidecars are gone. So the ledger stores the new place even while the agent ends.
         if case .found = news, isEnding() { return [] }
         strays.mayLeaveFormerPlaces = catchUp.isComplete
-        return strays.handle(news, core.strayWorld).map(AgentStep.init)
+        return strays.handle(news, core).map(AgentStep.init)
     }
 
     /// Records that the ledger can't be read.
@@ -287,7 +295,7 @@ final class StepRunner {
     }
 
     /// Whether the next run would have nothing to catch up on if this one ended now.
-    func isCaughtUp(_ core: AgentCore) -> Bool {
+    var isCaughtUp: Bool {
         catchUp.isComplete && thumbnails?.isSettled != false && !reporter.withholds && !core.hasLostPlaces
             && core.book.elsewhere.isEmpty && !core.outbox.differs(from: parts.files.identity)
     }
@@ -303,16 +311,16 @@ final class StepRunner {
         report(.catchUp)
     }
 
-    private func catchUp(_ core: AgentCore) -> [AgentStep] {
+    private func proceedCatchUp() -> [AgentStep] {
         if isEnding() { return [] }
         if catchUp.isOver, let thumbnails, thumbnails.maySearch {
             thumbnails.beginSearch()
             catchUp.beginExaminations()
         }
         if catchUp.isOver { return [] }
-        let page = catchUp.proceed(world(core), outbox: core.outbox, isCrowded: thumbnails?.isCrowded == true)
+        let page = catchUp.proceed(world, outbox: core.outbox, isCrowded: thumbnails?.isCrowded == true)
         let orphans = page.awaited.isEmpty ? [] : [AgentStep.handle(.startOver(page.awaited))]
-        let examinations = page.toExamine.flatMap { examine($0, core, isFound: true) }
+        let examinations = page.toExamine.flatMap { examine($0, isFound: true) }
         queueCatchUp()
         return orphans + examinations
     }
@@ -327,21 +335,19 @@ final class StepRunner {
     // MARK: Reports
 
     /// What reports say at this moment.
-    func world(_ core: AgentCore) -> ReportWorld {
+    var world: ReportWorld {
         let now = parts.clock.now
         return ReportWorld(
-            paths: core.paths, boxedBook: core.boxedBook, boxedPosts: core.boxedPosts, boxedParked: core.boxedParked,
-            portraits: portraits.reports,
-            transfers: requests.figures, requestCount: requests.count,
+            core: core, portraits: portraits.reports, transfers: requests.figures, requestCount: requests.count,
             context: ReportContext(remoteProtocol: parts.remoteProtocol, now: now.wall),
             now: now.monotonic)
     }
 
     private func reportFiles(
-        _ paths: some Collection<RelativePath>, areOld: Bool = false, _ core: AgentCore
+        _ paths: some Collection<RelativePath>, areOld: Bool = false
     ) -> [AgentStep] {
         if paths.isEmpty { return [] }
-        return progressed(reporter.report(paths, areOld: areOld, world(core)))
+        return progressed(reporter.report(paths, areOld: areOld, world))
     }
 
     private func progressed(_ posts: Set<RelativePath>) -> [AgentStep] {
@@ -351,10 +357,9 @@ final class StepRunner {
     /// When delayed reports are due; `nil` if there are none.
     var reportDeadline: MonotonicTime? { reporter.deadline }
 
-    private func reportUploads(_ keys: some Collection<ContentKey>, _ core: AgentCore) -> [AgentStep] {
-        let machine = core.machine
-        let steps = reportFiles(keys.flatMap { machine.waiters(of: $0) }, core)
-        for key in keys { requests.closeIdleFile(of: key, core.uploads) }
+    private func reportUploads(_ keys: some Collection<ContentKey>) -> [AgentStep] {
+        let steps = reportFiles(keys.flatMap { core.machine.waiters(of: $0) })
+        for key in keys { requests.closeIdleFile(of: key, core.uploadFacts) }
         return steps
     }
 
@@ -367,15 +372,15 @@ final class StepRunner {
     // MARK: Requests, hashing and examination
 
     /// Begins a request. If it can't begin, its failure follows.
-    private func request(_ action: MachineAction, _ core: AgentCore) -> [AgentStep] {
-        let events = requests.perform(action, core.uploads)
+    private func request(_ action: MachineAction) -> [AgentStep] {
+        let events = requests.perform(action, core.uploadFacts)
         guard events.isEmpty else { return [.uploads(events)] }
         guard case .send(_, let key, _, _) = action else { return [] }
         status.counters.beganToSend()
         return core.awaitsBegin(key) ? [.handle(.sending(key))] : []
     }
 
-    private func takeAgain(_ path: RelativePath, _ key: ContentKey, _ core: AgentCore) -> [AgentStep] {
+    private func takeAgain(_ path: RelativePath, _ key: ContentKey) -> [AgentStep] {
         requests.closeFile(of: key)
         return core.book.drops[path]?.key == key ? [.path(.lookAgain(path))] : []
     }
@@ -390,14 +395,14 @@ final class StepRunner {
     }
 
     /// Queues the content of a record for examination, unless the examination would add nothing.
-    func examine(_ record: DropRecord, _ core: AgentCore, isFound: Bool = false) -> [AgentStep] {
-        isEnding() ? [] : thumbnails?.examine(record, core.contents, isFound: isFound).map(AgentStep.init) ?? []
+    func examine(_ record: DropRecord, isFound: Bool = false) -> [AgentStep] {
+        isEnding() ? [] : thumbnails?.examine(record, core, isFound: isFound).map(AgentStep.init) ?? []
     }
 
     // MARK: Files that leave the outbox
 
     /// Begins to move or delete a file whose content the server confirmed, unless a thumbnail or a post needs the file.
-    private func retire(_ path: RelativePath, _ core: AgentCore) -> [AgentStep] {
+    private func retire(_ path: RelativePath) -> [AgentStep] {
         guard parts.afterUpload != .keep, !isEnding(), let record = core.record(of: path),
             record.disposal == .pending, thumbnails?.hold(record) != true, !core.posts.keeps(record)
         else { return [] }
@@ -405,10 +410,10 @@ final class StepRunner {
     }
 
     /// Moves or deletes the `source.toml` of a confirmed post after its files.
-    private func retire(post directory: RelativePath, _ core: AgentCore) -> [AgentStep] {
+    private func retire(post directory: RelativePath) -> [AgentStep] {
         guard let departure = retirement.retire(post: directory) else { return [] }
         let target = departure.destination
-        let report = target.flatMap { world(core).report(ofPost: directory, movedTo: $0) }
+        let report = target.flatMap { world.report(ofPost: directory, movedTo: $0) }
         return [.posts(.retired(directory)), .moveSidecar(directory, to: target, report)]
     }
 }

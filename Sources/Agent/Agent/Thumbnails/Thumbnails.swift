@@ -202,7 +202,7 @@ final class Thumbnails {
     private func end(_ key: ContentKey, _ contents: some ContentFacts) -> [Step] {
         let paths = examinations.end(key, now: Self.now())
         // If the ledger cannot be read, remove nothing.
-        guard let isHeld = try? contents.isHeld(key) else { return [] }
+        guard let isHeld = try? contents.hasPath(of: key) else { return [] }
         // All paths may have left the content meanwhile.
         if !isHeld { media.dropThumbnail(of: key) }
         return paths.map(Step.retire)
@@ -214,7 +214,7 @@ final class Thumbnails {
     func release(_ key: ContentKey, _ contents: some ContentFacts) -> [Step] {
         if examinations.covers(key) { return [] }
         do {
-            if try !contents.isHeld(key) { media.dropThumbnail(of: key) }
+            if try !contents.hasPath(of: key) { media.dropThumbnail(of: key) }
             return []
         } catch {
             // If the ledger cannot be read, remove nothing.

@@ -143,7 +143,7 @@ extension Uploader {
     private func concerned(
         _ paths: some Sequence<RelativePath>, by order: BulkAction, _ number: UInt64
     ) -> [RelativePath] {
-        let world = runner.world(core)
+        let world = runner.world
         return paths.filter { path in
             guard !bulk.actions.isOutdated(number, for: path), let record = world.record(of: path) else { return false }
             return world.concerns(order, record)
@@ -157,7 +157,7 @@ extension Uploader {
         guard let decision = decide(events + paths.map { .path(.act(order.action, $0, isByName: false)) }),
             var answer = bulk.answers.removeValue(forKey: number)
         else { return }
-        let world = runner.world(core)
+        let world = runner.world
         for path in paths {
             let refusal = decision.refusals[path]
             if refusal == nil { answer.changed += 1 } else { answer.unchanged += 1 }

@@ -9,7 +9,7 @@ extension Uploader {
     /// Answers a question about this moment, on the uploader's thread.
     func ask<Answer: Sendable>(_ question: @Sendable (ReportWorld, AgentStatus) -> Answer) -> Answer {
         defer { reportLedgerTrouble() }
-        return question(runner.world(core), status)
+        return question(runner.world, status)
     }
 
     /// Performs an action on files: pause, resume, cancel, retry, first. The result is durable on return.
@@ -45,20 +45,20 @@ extension Uploader {
 
     /// Removes strays, and forgets vanished files after their retention. Confirmations of the server stay.
     func prune() async -> PruneReport {
-        guard core.strayWorld.isWholeOutbox else { return PruneReport() }
+        guard core.isWholeOutbox else { return PruneReport() }
         // Strays come first: until the sidecars of the entries forgotten below are removed, they look like strays.
         let search = runner.strays.search(away: core.book.lostMounts)
         let found = await withCheckedContinuation { continuation in
             reader.run { continuation.resume(returning: search()) }
         }
-        let steps = StraySearch.steps(for: found.strays, core.strayWorld)
+        let steps = StraySearch.steps(for: found.strays, core)
         perform(steps.map(AgentStep.init))
         var report = PruneReport(sidecars: steps.count)
         var next: DropPosition? = .first
         while let position = next, !hasStopped {
             let stored = core.stored
             let page = stored.asked { () throws(LedgerError) in try stored.page(from: position) }
-            let expired = core.strayWorld.expired(page?.drops ?? [], at: now.wall, core.book.retention)
+            let expired = core.expired(page?.drops ?? [], at: now.wall, core.book.retention)
             for path in expired {
                 if parts.sidecars.isThere(for: path) { report.sidecars += 1 }
                 handle(.path(.forget(path)))

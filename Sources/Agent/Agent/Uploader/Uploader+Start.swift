@@ -61,7 +61,6 @@ extension Uploader {
         var lastRun = try Restoration(core, settings, acknowledgements: parts.acknowledgements, now: now)
         lastRun.restoreDrops()
         try lastRun.restoreUploads()
-        core = lastRun.core
         core.book.retention.restore(try parts.ledger.setting(LedgerSetting.clock) ?? [])
         return lastRun.writes
     }
@@ -103,7 +102,7 @@ extension Uploader {
     }
 
     /// Whether the next run would have nothing to catch up on if this one ended now.
-    var isCaughtUp: Bool { commits.isIdle && runner.isCaughtUp(core) }
+    var isCaughtUp: Bool { commits.isIdle && runner.isCaughtUp }
 
     /// From now on, ignores all events and steps: what happens, the next run finds out.
     ///

@@ -27,8 +27,8 @@ actor Uploader {
     /// Thread that lists directories. May be busy for long.
     nonisolated let reader = SerialThread(name: "outbox-search")
     /// The state of paths, posts and uploads.
-    var core: AgentCore
-    private(set) lazy var runner = StepRunner(parts, reader: reader, isEnding: { [unowned self] in hasStopped }) {
+    let core: AgentCore
+    private(set) lazy var runner = StepRunner(parts, core, reader: reader, isEnding: { [unowned self] in hasStopped }) {
         [weak self] news in self?.receive(news)
     }
     /// The results of work that wait for their turn.
@@ -136,7 +136,7 @@ actor Uploader {
             switch step {
             case .handle(let event): handle(event)
             case .checkLedger: commit(.none)
-            default: perform(runner.perform(step, core))
+            default: perform(runner.perform(step))
             }
         }
         if runner.reportDeadline != nil { prepareUpkeep() }
@@ -145,7 +145,7 @@ actor Uploader {
 
     /// Handles the result of work.
     func take(_ news: StepRunner.News) {
-        if !isSealed { perform(runner.take(news, core)) }
+        if !isSealed { perform(runner.take(news)) }
     }
 
     /// Queues the result of work that a step began. Results that arrive while the thread is busy are handled together.
@@ -164,7 +164,7 @@ actor Uploader {
         }
         var results = WorkResults()
         for news in news where !isSealed {
-            let steps = runner.take(news, core)
+            let steps = runner.take(news)
             if results.add(steps, from: news) { continue }
             handleAll(of: &results)
             perform(steps)
@@ -195,7 +195,7 @@ actor Uploader {
     private func takeSlice() {
         let end = now.monotonic + WatchIntake.slice
         while !hasStopped {
-            guard let steps = intake.next(from: heard, core.watchWorld) else { return }
+            guard let steps = intake.next(from: heard, core) else { return }
             perform(steps)
             // The event has left the queue. If its file counted nowhere, the watch would take too many others.
             reportLoad()
@@ -248,7 +248,7 @@ actor Uploader {
 
     /// Handles a ledger error that occurred while the core, or a view of this moment, read the ledger.
     func reportLedgerTrouble() {
-        if let error = core.sources.trouble.take() { runner.ledgerFailed(error) }
+        if let error = core.stored.takeError() { runner.ledgerFailed(error) }
     }
 
     // MARK: Time

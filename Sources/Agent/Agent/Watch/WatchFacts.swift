@@ -13,7 +13,7 @@ protocol WatchFacts {
     var hasScanned: Bool { get }
     var outboxIsLost: Bool { get }
     /// The absolute path of the outbox, for log lines.
-    var outbox: String { get }
+    var outboxPath: String { get }
 
     /// Whether the path is the `source.toml` of a post, or makes its directory a post.
     func isDescription(_ path: RelativePath) -> Bool

@@ -157,7 +157,7 @@ struct WatchIntake: Sendable {
             .path(.outboxLost), .posts(.outboxLost), .problem(.outbox, "the outbox is gone: \(reason)"),
             .log(
                 .error, "the outbox is gone; the agent cancels nothing and continues when the outbox is back",
-                ["outbox": facts.outbox, "reason": reason]),
+                ["outbox": facts.outboxPath, "reason": reason]),
         ]
     }
 

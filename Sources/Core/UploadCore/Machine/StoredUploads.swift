@@ -1,7 +1,7 @@
 /// What `UploadMachine` may ask while handling events: the uploads that only the ledger holds.
 ///
 /// The answers include changes that are not durable yet.
-public protocol StoredUploads: Sendable {
+public protocol StoredUploads {
     /// Returns the upload of a content; nil if there is none.
     ///
     /// - Throws: if the ledger can't be read.

@@ -152,8 +152,8 @@ public struct UploadMachine: Sendable {
     var lastOrder: Int64 = 0
     var firstOrder: Int64 = 0
     var actions: [MachineAction] = []
-    /// The ledger, during `handle`.
-    var stored: any StoredUploads = NoStoredUploads()
+    /// The ledger, during `handle`. `unsafe`: set only until then, and no copy of the machine leaves before.
+    nonisolated(unsafe) var stored: any StoredUploads = NoStoredUploads()
     /// Uploads that ended during this `handle`. The ledger may still have them.
     var forgotten: Set<ContentKey> = []
     /// Uploads that an event of this `handle` brought in. Their waiters are those after the last event.

@@ -96,7 +96,8 @@ package struct PathBook: Sendable {
     var handedOver: Set<RelativePath> = []
 
     // State of the event in progress.
-    var facts: any PathFacts = NoFacts()
+    /// `unsafe`: set only while an event is handled, and no copy of the value leaves until then.
+    nonisolated(unsafe) var facts: any PathFacts = NoFacts()
     var now = Now(monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(milliseconds: 0))
     private var actions: [PathAction] = []
     /// Changes of the ledger made by this event.

@@ -1,5 +1,5 @@
 /// What `PathBook` may ask while handling an event: the present state of the disk, the ledger and the uploads.
-package protocol PathFacts: Sendable {
+package protocol PathFacts {
     /// Looks at the file with this path.
     func look(at path: RelativePath) -> FileLook
     /// Whether directories list the path in this very spelling; true if unknown. A file system that ignores case finds a

@@ -1,5 +1,5 @@
 /// What `Posts` may ask while handling an event: the present state of disk, paths and uploads.
-package protocol PostFacts: Sendable {
+package protocol PostFacts {
     /// Looks at what has this path.
     func look(at path: RelativePath) -> FileLook
     /// Lists everything below a directory except directories, as far as listing succeeds. Reads far more names than a
@@ -14,7 +14,7 @@ package protocol PostFacts: Sendable {
     /// Calls `body` with the present record of every path at or below a directory, in no particular order.
     func forEachRecord(within directory: RelativePath, _ body: (DropRecord) -> Void)
     /// Returns the records of all paths with a content; nil if the ledger can't be read.
-    func records(of key: ContentKey) -> [DropRecord]?
+    func knownRecords(of key: ContentKey) -> [DropRecord]?
     /// Whether the user paused this path itself.
     func isPausedByUser(_ record: DropRecord) -> Bool
     /// Whether the path waits paused for the upload of a content; nil if it does not wait for it.
@@ -86,7 +86,7 @@ struct NoPostFacts: PostFacts {
     func record(of path: RelativePath) -> DropRecord? { nil }
     func onTheirWay(within directory: RelativePath) -> [RelativePath] { [] }
     func forEachRecord(within directory: RelativePath, _ body: (DropRecord) -> Void) {}
-    func records(of key: ContentKey) -> [DropRecord]? { nil }
+    func knownRecords(of key: ContentKey) -> [DropRecord]? { nil }
     func isPausedByUser(_ record: DropRecord) -> Bool { false }
     func isPaused(_ path: RelativePath, for key: ContentKey) -> Bool? { nil }
     func isLeaving(_ description: RelativePath) -> Bool { false }

@@ -42,7 +42,8 @@ package struct Posts: Sendable {
     var outboxIsLost = false
 
     // State of the event in progress.
-    var facts: any PostFacts = NoPostFacts()
+    /// `unsafe`: set only while an event is handled, and no copy of the value leaves until then.
+    nonisolated(unsafe) var facts: any PostFacts = NoPostFacts()
     var now = Now(monotonic: MonotonicTime(nanoseconds: 0), wall: WallTime(milliseconds: 0))
     private var actions: [PostsAction] = []
     /// The waiters that this event pauses or resumes. The facts do not know yet.
@@ -315,7 +316,7 @@ package struct Posts: Sendable {
     }
 
     private mutating func discard(_ key: ContentKey, _ record: DropRecord, but paths: Set<RelativePath>) {
-        let isNeeded = (facts.records(of: key) ?? [record]).contains { other in
+        let isNeeded = (facts.knownRecords(of: key) ?? [record]).contains { other in
             !paths.contains(other.path) && other.state != .cancelled && other.state != .failed
         }
         guard !isNeeded, !ownership.isParked(record.account) else { return }

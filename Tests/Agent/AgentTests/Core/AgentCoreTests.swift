@@ -17,7 +17,7 @@ struct AgentCoreTests {
     private let place: TemporaryDirectory
     private let files: OutboxFiles
     private let clock = HandClock()
-    private var core: AgentCore
+    private let core: AgentCore
     private let key = ContentKey(high: 1, low: 1)
 
     init() throws {
@@ -41,7 +41,7 @@ struct AgentCoreTests {
         core.posts.ownership = core.book.ownership
     }
 
-    private mutating func handle(_ event: AgentEvent) -> AgentCore.Decision { core.handle([event], now: clock.now) }
+    private func handle(_ event: AgentEvent) -> AgentCore.Decision { core.handle([event], now: clock.now) }
 
     private func write(_ name: String, _ text: String = "text") throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: place.path("outbox/\(name)")))
@@ -50,7 +50,7 @@ struct AgentCoreTests {
     /// Passes a new file to the core up to its hash.
     ///
     /// - Returns: the decision on the hash.
-    private mutating func hashed(_ name: String, _ text: String = "text") throws -> AgentCore.Decision {
+    private func hashed(_ name: String, _ text: String = "text") throws -> AgentCore.Decision {
         try write(name, text)
         let path = try #require(RelativePath(name))
         let identity = FileIdentity(try files.status(of: path))
@@ -97,7 +97,7 @@ struct AgentCoreTests {
 
     @Test(
         "stores a hashed file and its upload in one commit, and registers once it is durable", arguments: [false, true])
-    mutating func oneCommit(isOfOneBlock: Bool) throws {
+    func oneCommit(isOfOneBlock: Bool) throws {
         let size = Int(ContentSeal.blockSize) + (isOfOneBlock ? 0 : 1)
         let decision = try hashed("a.jpg", String(repeating: "a", count: size))
         let stored = decision.writes.map { write in
@@ -115,7 +115,7 @@ struct AgentCoreTests {
     }
 
     @Test("sees its own decisions before they are durable, and the ledger afterwards")
-    mutating func unsaved() throws {
+    func unsaved() throws {
         let decision = try hashed("a.jpg")
         let path = try #require(RelativePath("a.jpg"))
         #expect(core.stored.record(of: path)?.state == .queued)
@@ -124,7 +124,7 @@ struct AgentCoreTests {
     }
 
     @Test("ends a path in the commit of the server's confirmation")
-    mutating func confirmed() throws {
+    func confirmed() throws {
         let registering = try hashed("a.jpg")
         let sending = handle(
             .uploads([.registered(try request(registering), key, RemoteHandle(id: "7"), .asRecorded)]))
@@ -145,7 +145,7 @@ struct AgentCoreTests {
     }
 
     @Test("tells posts of a hashed file first, so that a draft holds the file before it is sent")
-    mutating func draft() throws {
+    func draft() throws {
         let directory = try #require(RelativePath("trip"))
         try write("trip/source.toml", "title = \"t\"\nstate = \"draft\"\n")
         let description = PostPlaces.description(of: directory)
@@ -159,7 +159,7 @@ struct AgentCoreTests {
     }
 
     @Test("takes what is learned about a content aside, since no later decision needs it")
-    mutating func learned() throws {
+    func learned() throws {
         _ = try hashed("a.jpg")
         let decision = handle(.learned(MediaFacts(width: 3, height: 2), key, isAll: true))
         #expect(decision.isAside)
@@ -169,14 +169,14 @@ struct AgentCoreTests {
     }
 
     @Test("answers a user who acts on a file that is gone")
-    mutating func refused() throws {
+    func refused() throws {
         let path = try #require(RelativePath("no.jpg"))
         #expect(handle(.path(.act(.retry, path, isByName: true))).refusal != nil)
         #expect(handle(.path(.seen(path))).refusal == nil)
     }
 
     @Test("decides nothing at a tick that nothing waits for")
-    mutating func tick() {
+    func tick() {
         let decision = handle(.tick)
         #expect(decision.writes.isEmpty)
         #expect(decision.atOnce.isEmpty)

@@ -21,13 +21,9 @@ struct ReportStage {
     let sidecars: SidecarWriter
     let events: EventHub
     let clock = HandClock()
-    var book = PathBook(rules: PathBook.Rules(portraitFolder: RelativePath("portrait"), retention: .seconds(3600)))
-    var posts: Posts
-    var machine: UploadMachine
-    var parked = ParkedUploads()
+    let core: AgentCore
     var portraits: [RelativePath: PortraitReport] = [:]
     var transfers = TransferFigures()
-    private let files: OutboxFiles
     let log = RecordedLog()
     private let logger: Logger
 
@@ -37,41 +33,41 @@ struct ReportStage {
         ledger = try Ledger(directory: place.path("state"), logger: logger, onTrouble: { _ in })
         try FileManager.default.createDirectory(
             atPath: place.path("outbox/sea"), withIntermediateDirectories: true)
-        files = OutboxFiles(root: place.path("outbox"))
+        let files = OutboxFiles(root: place.path("outbox"))
         sidecars = SidecarWriter(
             store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock, logger: logger)
         events = EventHub(clock: clock)
-        let rules = PathBook.Rules(retention: .seconds(3600))
-        posts = Posts(rules: Posts.Rules(paths: rules, scope: Self.scope))
+        let sources = AgentCore.Sources(
+            ledger: ledger, files: files, sidecars: sidecars,
+            rules: IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: []), scope: Self.scope, logger: logger)
         let limits = UploadLimits(filesInFlight: 2, fragmentsInFlight: 2, retryInterval: .seconds(120))
-        machine = UploadMachine(
-            limits: limits, traits: RemoteTraits(batch: 50, lookahead: 50), scope: Self.scope, seed: 1, window: 100)
+        core = AgentCore(
+            sources, rules: PathBook.Rules(portraitFolder: RelativePath("portrait"), retention: .seconds(3600)),
+            machine: UploadMachine(
+                limits: limits, traits: RemoteTraits(batch: 50, lookahead: 50), scope: Self.scope, seed: 1, window: 100)
+        )
         own("ben")
     }
 
-    var reporter: Reporter { Reporter(sidecars: sidecars, events: events, logger: logger) }
-
-    var paths: PathWorld {
-        PathWorld(
-            files: files,
-            stored: LedgerView(
-                ledger: ledger, boxedUnsaved: Boxed(Unsaved()), scope: Self.scope, trouble: LedgerView.Trouble(),
-                logger: logger),
-            boxedMachine: Boxed(machine), sidecars: sidecars, portraitFolder: nil)
+    var book: PathBook {
+        get { core.book }
+        nonmutating set { core.book = newValue }
     }
+    var posts: Posts { core.posts }
+    var machine: UploadMachine { core.machine }
+
+    var reporter: Reporter { Reporter(sidecars: sidecars, events: events, logger: logger) }
 
     var world: ReportWorld {
         ReportWorld(
-            paths: paths, boxedBook: Boxed(book), boxedPosts: Boxed(posts), boxedParked: Boxed(parked),
-            portraits: portraits, transfers: transfers, requestCount: 0,
-            context: ReportContext(remoteProtocol: "test", now: clock.now.wall),
-            now: clock.now.monotonic)
+            core: core, portraits: portraits, transfers: transfers, requestCount: 0,
+            context: ReportContext(remoteProtocol: "test", now: clock.now.wall), now: clock.now.monotonic)
     }
 
     /// Signs an account in.
     mutating func own(_ account: String) {
-        book.ownership = Ownership(present: account)
-        posts.ownership = book.ownership
+        core.book.ownership = Ownership(present: account)
+        core.posts.ownership = core.book.ownership
     }
 
     /// Returns a record of a file with two fragments.
@@ -90,7 +86,7 @@ struct ReportStage {
     @discardableResult
     mutating func add(_ name: String, _ state: FileState = .queued, account: String = "ben") throws -> DropRecord {
         let record = try record(name, state, account: account)
-        _ = book.keep(record)
+        _ = core.book.keep(record)
         return record
     }
 
@@ -110,7 +106,7 @@ struct ReportStage {
 
     /// Passes an event to the upload machine.
     @discardableResult
-    mutating func handle(_ event: MachineEvent) -> [MachineAction] { machine.handle([event], now: clock.now) }
+    mutating func handle(_ event: MachineEvent) -> [MachineAction] { core.machine.handle([event], now: clock.now) }
 
     /// Adds a post of one file, `sea/a.jpg`.
     mutating func addPost(
@@ -123,10 +119,7 @@ struct ReportStage {
         record.isPaused = isPaused
         record.revision = 1
         record.files = [try #require(RelativePath("a.jpg")): ContentKey(high: 1, low: 1)]
-        let facts = PostWorld(
-            paths: paths, boxedBook: Boxed(book), rules: IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: [])
-        )
-        _ = posts.restore([record], isOtherServer: false, now: clock.now, facts: facts)
+        _ = core.posts.restore([record], isOtherServer: false, now: clock.now, facts: core)
         return directory
     }
 }

@@ -20,7 +20,7 @@ struct ReportWorldTests {
         let record = try stage.add("a", .settling)
         #expect(stage.world.report(of: record).state == .settling)
         _ = stage.book.handle(
-            .act(.pause, record.path, isByName: true), now: stage.clock.now, facts: stage.paths)
+            .act(.pause, record.path, isByName: true), now: stage.clock.now, facts: stage.core)
         #expect(stage.world.report(at: record.path)?.state == .paused)
     }
 
@@ -29,9 +29,9 @@ struct ReportWorldTests {
         let record = try stage.record("a", .hashing)
         let identity = try #require(record.identity)
         let ready = stage.book.handle(
-            .ready(record.path, identity, objection: nil), now: stage.clock.now, facts: stage.paths)
+            .ready(record.path, identity, objection: nil), now: stage.clock.now, facts: stage.core)
         for case .hash(let path, _, let job) in ready {
-            _ = stage.book.handle(.hashing(path, job: job, bytes: 77), now: stage.clock.now, facts: stage.paths)
+            _ = stage.book.handle(.hashing(path, job: job, bytes: 77), now: stage.clock.now, facts: stage.core)
         }
         let report = stage.world.report(at: record.path)
         #expect(report?.state == .hashing)
@@ -77,12 +77,12 @@ struct ReportWorldTests {
             as [(FileState, FileState, String?)])
     mutating func parked(state: FileState, shown: FileState, code: String?) throws {
         let record = try stage.add("a", state, account: "anna")
-        stage.parked.add(record, of: "anna")
+        stage.core.parked.add(record, of: "anna")
         let plan = FragmentPlan(size: stage.size)
         let upload = UploadRecord(
             key: try #require(record.key), seal: ContentSeal(size: stage.size, digest: 1), plan: plan,
             scope: RemoteScope("test http://127.0.0.1 anna"), order: 1)
-        _ = stage.parked.add(ParkedUploads.Entry(record: upload, acknowledged: FragmentSet(prefix: 1)))
+        _ = stage.core.parked.add(ParkedUploads.Entry(record: upload, acknowledged: FragmentSet(prefix: 1)))
         let report = stage.world.report(of: record)
         #expect(report.state == shown)
         #expect(report.error?.code == code)
@@ -276,12 +276,12 @@ struct PostReportTests {
         let done = stage.world.report(of: try stage.record("a", .done))
         #expect(done.fragments == .init(total: 2, finished: 2))
         let record = try stage.add("b", .queued, account: "anna")
-        stage.parked.add(record, of: "anna")
+        stage.core.parked.add(record, of: "anna")
         let plan = FragmentPlan(size: 20 << 20, fragmentSize: 5 << 20)
         let upload = UploadRecord(
             key: try #require(record.key), seal: ContentSeal(size: 20 << 20, digest: 1), plan: plan,
             scope: RemoteScope("s3 http://127.0.0.1 anna"), order: 1)
-        _ = stage.parked.add(ParkedUploads.Entry(record: upload, acknowledged: FragmentSet(prefix: 1)))
+        _ = stage.core.parked.add(ParkedUploads.Entry(record: upload, acknowledged: FragmentSet(prefix: 1)))
         let report = stage.world.report(of: record)
         #expect(report.fragments == .init(total: 40, finished: 10))
         #expect(report.progress == 0.25)

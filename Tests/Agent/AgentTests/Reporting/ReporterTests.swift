@@ -93,7 +93,7 @@ struct ReporterTests {
     mutating func withheld() async throws {
         let directory = try stage.addPost(.collecting)
         let path = try stage.add("sea/a.jpg").path
-        _ = stage.book.handle(.mountLost(directory), now: stage.clock.now, facts: stage.paths)
+        _ = stage.book.handle(.mountLost(directory), now: stage.clock.now, facts: stage.core)
         var reporter = stage.reporter
         _ = reporter.report([path], stage.world)
         reporter.report(post: directory, stage.world)
@@ -102,7 +102,7 @@ struct ReporterTests {
         #expect(await !exists("sea/a.jpg.outbox.json"))
         #expect(await !exists("sea/source.outbox.json"))
         _ = stage.book.handle(
-            .mounted(directory, isSame: true, descriptions: []), now: stage.clock.now, facts: stage.paths)
+            .mounted(directory, isSame: true, descriptions: []), now: stage.clock.now, facts: stage.core)
         reporter.writeWithheld(stage.world)
         #expect(await exists("sea/a.jpg.outbox.json"))
         #expect(await exists("sea/source.outbox.json"))

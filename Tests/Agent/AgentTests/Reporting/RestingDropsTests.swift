@@ -46,30 +46,29 @@ struct RestingDropsTests {
     @Test("that ended last are found without a second walk")
     func walks() async throws {
         let stage = try ReportStage()
-        var unsaved = Unsaved()
+        var pending = Pending()
         func end(_ names: [String]) async throws {
             let writes = try names.map { name in
                 var record = try stage.record(name, .done)
                 record.finishedAt = WallTime(milliseconds: Int64(name) ?? 0)
                 return LedgerWrite.drop(record)
             }
-            let number = unsaved.add(writes)
+            let number = pending.add(writes)
             await stage.ledger.commit(writes)
-            unsaved.saved(writes, by: number)
+            pending.unsaved.saved(writes, by: number)
         }
         func ask(_ limit: Int = 2) -> (ends: [Int64], walk: LatestOutcomes.Walk?) {
-            let resting = RestingDrops(stage.ledger, unsaved: unsaved, active: PathMap(), backlog: nil)
+            let resting = pending.resting(stage)
             let (reports, walk) = resting.reports(ListQuery(states: [.done], atMost: limit), stage.world.context)
             return (Array(reports.ends.prefix(limit)), walk)
         }
         try await end((1...9).map(String.init))
         // A restart knows nothing.
-        unsaved = Unsaved()
-        unsaved.latest = LatestOutcomes(capacity: 3)
+        pending = Pending(latest: LatestOutcomes(capacity: 3))
         let first = ask()
         #expect(first.ends == [9, 8])
         // Two clients asked at the same time, so that the same paths come twice.
-        for walk in [first.walk, ask().walk] { unsaved.latest.add(try #require(walk)) }
+        for walk in [first.walk, ask().walk] { pending.latest.add(try #require(walk)) }
         #expect(ask(3).ends == [9, 8, 7])
         #expect(ask(3).walk == nil)
         try await end(["10"])
@@ -77,15 +76,15 @@ struct RestingDropsTests {
         #expect(ask().walk == nil)
         // Too many of the candidates are gone.
         let gone = ["9", "8", "10"].compactMap { RelativePath($0) }.map { LedgerWrite.forgetDrop($0) }
-        let number = unsaved.add(gone)
+        let number = pending.add(gone)
         await stage.ledger.commit(gone)
-        unsaved.saved(gone, by: number)
+        pending.unsaved.saved(gone, by: number)
         #expect(ask().ends == [7, 6])
         #expect(ask().walk != nil)
         // A walk from before another path was missed does not count.
         let old = ask().walk
         try await end((11...20).map(String.init))
-        unsaved.latest.add(try #require(old))
+        pending.latest.add(try #require(old))
         #expect(ask().ends == [20, 19])
     }
 
@@ -104,7 +103,7 @@ struct RestingDropsTests {
         var active = PathMap<DropRecord>()
         let record = try stage.record("e", .settling)
         active[record.path] = record
-        let resting = RestingDrops(stage.ledger, unsaved: Unsaved(), active: active, backlog: nil)
+        let resting = Pending().resting(stage, active)
         let reports = resting.reports(ListQuery(atMost: 2), stage.world.context).reports
         #expect(Set(reports.map { "\($0.path)" }).isSuperset(of: ["a", "c", "d"]))
         #expect(resting.counts() == [.done: 3, .failed: 1])
@@ -121,7 +120,7 @@ struct RestingDropsTests {
             state: .queued, fragments: FragmentProgress(FragmentPlan(size: 1), acknowledged: FragmentSet(), bytes: 0),
             acknowledgedBytes: 0, remoteID: nil, attempts: 0,
             nextAttemptAt: nil, error: nil, joinedLater: false)
-        let resting = RestingDrops(stage.ledger, unsaved: Unsaved(), active: active, backlog: backlog)
+        let resting = Pending().resting(stage, active, backlog)
         let reports = resting.reports(ListQuery(atMost: 2), stage.world.context).reports
         #expect(reports.count == 2 && Set(records[4...].map(\.path)).isSuperset(of: reports.map(\.path)))
         #expect(resting.counts() == [.queued: 5])
@@ -145,11 +144,33 @@ extension RestingDrops {
     }
 }
 
+/// Changes that are not durable yet, and the paths that ended last.
+private struct Pending {
+    var unsaved = Unsaved()
+    var latest = LatestOutcomes()
+
+    /// Begins a commit with these changes.
+    ///
+    /// - Returns: the number of the commit.
+    mutating func add(_ writes: [LedgerWrite]) -> UInt64 {
+        for case .drop(let record) in writes { latest.note(record) }
+        let commit = unsaved.begin()
+        unsaved.add(writes, to: commit)
+        return commit
+    }
+
+    func resting(
+        _ stage: ReportStage, _ active: PathMap<DropRecord> = PathMap(), _ backlog: UploadView? = nil
+    ) -> RestingDrops {
+        RestingDrops(stage.ledger, unsaved: unsaved, latest: latest, active: active, backlog: backlog)
+    }
+}
+
 /// Random changes of a ledger whose commits become durable later, and of the paths under way.
 private struct History {
     private let stage: ReportStage
     private var random: SeededRandom
-    private var unsaved = Unsaved()
+    private var changes = Pending(latest: LatestOutcomes(capacity: 4))
     /// Commits that the ledger does not have yet.
     private var begun: [(number: UInt64, writes: [LedgerWrite])] = []
     /// Commits that the ledger has, while the agent does not know it yet.
@@ -165,7 +186,6 @@ private struct History {
     init(seed: UInt64) throws {
         stage = try ReportStage()
         random = SeededRandom(seed: seed)
-        unsaved.latest = LatestOutcomes(capacity: 4)
     }
 
     /// Stores the result of a walk, at once or some steps later.
@@ -175,13 +195,13 @@ private struct History {
             pending.append(walk)
         }
         guard Int.random(in: 0..<3, using: &random) > 0 else { return }
-        for walk in pending { unsaved.latest.add(walk) }
+        for walk in pending { changes.latest.add(walk) }
         pending = []
     }
 
     var context: ReportContext { stage.world.context }
 
-    var resting: RestingDrops { RestingDrops(stage.ledger, unsaved: unsaved, active: active, backlog: backlog) }
+    var resting: RestingDrops { changes.resting(stage, active, backlog) }
 
     mutating func someStates() -> Set<FileState> {
         Set(FileState.allCases.filter { _ in Bool.random(using: &random) })
@@ -197,7 +217,7 @@ private struct History {
             begun.removeFirst(count)
         case 6, 7:
             let count = Int.random(in: 0...stored.count, using: &random)
-            for commit in stored.prefix(count) { unsaved.saved(commit.writes, by: commit.number) }
+            for commit in stored.prefix(count) { changes.unsaved.saved(commit.writes, by: commit.number) }
             stored.removeFirst(count)
         case 8:
             let path = somePath()
@@ -215,7 +235,7 @@ private struct History {
     }
 
     private mutating func begin(_ writes: [LedgerWrite]) {
-        begun.append((unsaved.add(writes), writes))
+        begun.append((changes.add(writes), writes))
     }
 
     private mutating func change() -> LedgerWrite {

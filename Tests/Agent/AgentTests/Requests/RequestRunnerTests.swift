@@ -69,7 +69,7 @@ struct RequestRunnerTests {
             record.identity = index < identities.count ? identities[index] : nil
             active[path] = record
         }
-        return UploadFacts(boxedMachine: Boxed(machine), active: active)
+        return UploadFacts(machine: machine, active: active)
     }
 
     private func machine() -> UploadMachine {
@@ -108,7 +108,7 @@ struct RequestRunnerTests {
             waiters: [RestoredWaiter(path: path, paused: false, joinedLater: false)], now: clock.now)
         var active = PathMap<DropRecord>()
         active[path] = DropRecord(path: path, state: .queued, acceptedAt: clock.now.wall)
-        let uploads = UploadFacts(boxedMachine: Boxed(machine), active: active)
+        let uploads = UploadFacts(machine: machine, active: active)
         #expect(uploads.description(of: key)?.isDoubted == true)
         #expect(try self.uploads(["a.jpg"]).description(of: key)?.isDoubted == false)
     }
@@ -124,7 +124,7 @@ struct RequestRunnerTests {
                 .verify(path, DropContent(key: other, seal: seal), RemoteObject(id: "9", url: nil), paused: false)
             ], now: clock.now)
         #expect(actions.contains(.finish(1, [other])))
-        _ = runner.perform(.finish(1, [other]), UploadFacts(boxedMachine: Boxed(machine), active: PathMap()))
+        _ = runner.perform(.finish(1, [other]), UploadFacts(machine: machine, active: PathMap()))
         let events = try await news.end()
         #expect(events == [.finished(1, other, .confirmed(RemoteObject(id: "9", url: nil)))])
         #expect(remote.proofs == [other])

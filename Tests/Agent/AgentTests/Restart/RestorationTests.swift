@@ -19,7 +19,6 @@ struct RestorationTests {
     private let place: TemporaryDirectory
     private let ledger: Ledger
     private let acknowledgements: AcknowledgementLog
-    private let trouble = LedgerView.Trouble()
     private let key = ContentKey(high: 1, low: 1)
     private let other = ContentKey(high: 2, low: 2)
     private let third = ContentKey(high: 3, low: 3)
@@ -49,7 +48,7 @@ struct RestorationTests {
             ledger: ledger, files: files,
             sidecars: SidecarWriter(
                 store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock, logger: logger),
-            rules: rules, scope: scope, logger: logger, trouble: trouble)
+            rules: rules, scope: scope, logger: logger)
         let book = PathBook.Rules(portraitFolder: RelativePath("portrait"), retention: .seconds(3600))
         let core = AgentCore(
             sources, rules: book,
@@ -114,12 +113,7 @@ struct RestorationTests {
         #expect(found.core.book.drops.isEmpty)
         #expect(found.writes == [])
         var machine = found.core.machine
-        let stored = LedgerView(
-            ledger: ledger, boxedUnsaved: Boxed(Unsaved()), scope: scope("anna"), trouble: trouble, logger: logger)
-        _ = machine.handle(
-            [.tick], now: HandClock().now,
-            stored: BacklogWorld(
-                stored: stored, boxedBook: found.core.boxedBook, boxedPosts: found.core.boxedPosts))
+        _ = machine.handle([.tick], now: HandClock().now, stored: found.core)
         #expect(machine.waiters(of: key).sorted() == [try path("a"), try path("b")])
         #expect(!machine.hasBacklog)
     }
@@ -136,7 +130,7 @@ struct RestorationTests {
         #expect(found.core.machine.isPaused(try path("b"), of: key) == true)
         #expect(found.core.book.drops.count == 2)
         #expect(found.writes == [])
-        #expect(trouble.take() == nil)
+        #expect(found.core.stored.takeError() == nil)
     }
 
     @Test("adds acknowledgements that the last run could not store, and ignores those of an earlier registration")

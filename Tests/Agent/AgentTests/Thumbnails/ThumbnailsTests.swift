@@ -49,7 +49,7 @@ struct ThumbnailsTests {
             if let failure { throw failure }
             return records.filter { $0.key == key }
         }
-        func isHeld(_ key: ContentKey) throws(LedgerError) -> Bool { try !records(of: key).isEmpty }
+        func hasPath(of key: ContentKey) throws(LedgerError) -> Bool { try !records(of: key).isEmpty }
         func open(_ record: DropRecord) -> SharedDescriptor? { files[record.path] }
     }
 

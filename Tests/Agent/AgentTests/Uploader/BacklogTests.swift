@@ -36,7 +36,9 @@ struct BacklogTests {
         gate.signal()
         let handled = try await Poll.value("the answer") { answer.value.withLock { $0 } }
         #expect(handled < Self.count)
-        try await Poll.until("all of them to be handled") { await bench.uploader.core.book.drops.count == Self.count }
+        try await Poll.until("all of them to be handled") {
+            await bench.uploader.core { $0.book.drops.count } == Self.count
+        }
     }
 
     @Test("are dropped when the agent ends")
@@ -48,6 +50,6 @@ struct BacklogTests {
         try await Poll.until("the end to begin") { bench.uploader.hasStopped }
         gate.signal()
         await end.value
-        #expect(await bench.uploader.core.book.drops.isEmpty)
+        #expect(await bench.uploader.core { $0.book.drops.isEmpty })
     }
 }

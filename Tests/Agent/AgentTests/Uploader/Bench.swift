@@ -166,7 +166,10 @@ final class Bench: Sendable {
 
     // MARK: What is to be seen
 
-    func record(_ name: String) async throws -> DropRecord? { await uploader.core.record(of: try path(name)) }
+    func record(_ name: String) async throws -> DropRecord? {
+        let path = try path(name)
+        return await uploader.core { $0.record(of: path) }
+    }
 
     func sidecar(_ name: String) -> [String: Any]? {
         guard let data = FileManager.default.contents(atPath: "\(outbox)/\(name).outbox.json") else { return nil }
@@ -192,6 +195,9 @@ final class Bench: Sendable {
 }
 
 extension Uploader {
+    /// Answers a question about the state of this moment.
+    func core<Answer: Sendable>(_ question: @Sendable (AgentCore) -> Answer) -> Answer { question(core) }
+
     /// From now on, ignores all events and steps.
     func fallSilent() { isSealed = true }
 
@@ -199,8 +205,8 @@ extension Uploader {
     func take(_ events: [WatchEvent]) {
         guard !hasStopped else { return }
         for event in events {
-            perform(intake.take(event, core.watchWorld))
-            while let steps = intake.nextMove(core.watchWorld) { perform(steps) }
+            perform(intake.take(event, core))
+            while let steps = intake.nextMove(core) { perform(steps) }
         }
     }
 }

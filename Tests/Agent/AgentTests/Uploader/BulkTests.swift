@@ -152,7 +152,7 @@ struct BulkTests {
         #expect(await bench.backend.health().files?["failed"] ?? 0 == 0)
         #expect(chmod("\(bench.outbox)/d/a", 0o600) == 0)
         try await bench.ready("d/a")
-        try await Poll.until("the hash's end") { await bench.uploader.core.book.hashCount == 0 }
+        try await Poll.until("the hash's end") { await bench.uploader.core { $0.book.hashCount } == 0 }
         try await bench.ends("d/a", .cancelled)
         bench.remote.refuse(nil)
         let retried = await bench.uploader.performOnAll(.retry, below: try bench.path("d"))
@@ -202,7 +202,7 @@ extension Bench {
         let path = try path(directory)
         return await uploader.ask { world, _ in
             var paths = Set(world.book.drops.keys.filter { $0.isWithin(path) })
-            world.paths.forEachStoredRecord(within: path) { paths.insert($0.path) }
+            world.core.forEachStoredRecord(within: path) { paths.insert($0.path) }
             return paths.count { path in
                 guard let record = world.record(of: path) else { return false }
                 return state.map { record.state == $0 } ?? true

@@ -147,7 +147,7 @@ struct UploaderChangeTests {
         await bench.uploader.take([.seen(try bench.path("a"))])
         try FileManager.default.removeItem(atPath: "\(bench.outbox)/a")
         await bench.uploader.take([.ready(try bench.path("a"), status)])
-        try await Poll.until("the hash's end") { await bench.uploader.core.book.hashCount == 0 }
+        try await Poll.until("the hash's end") { await bench.uploader.core { $0.book.hashCount } == 0 }
         try bench.write("a", content(2))
         // The agent may look for the file only now, so one grace may pass too early.
         try await Poll.until("the end of a's upload") {

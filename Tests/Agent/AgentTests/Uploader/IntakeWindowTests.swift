@@ -63,7 +63,7 @@ struct IntakeWindowTests {
         let count = 20
         for index in 0..<count { try await bench.drop("\(index)", content(UInt8(index))) }
         try await Poll.until("all to be queued") {
-            await bench.uploader.core.machine.smallQueuedCount == count && bench.uploader.load.count == count
+            await bench.uploader.core { $0.machine.smallQueuedCount } == count && bench.uploader.load.count == count
         }
         try await Poll.until("the watch to be free again") {
             bench.clock.advance(by: IntakePace.interval)

@@ -143,8 +143,8 @@ struct ShortLivedFileTests {
         let names = (0..<1000).map { "temporary/\($0)" }
         await bench.uploader.take(
             try names.flatMap { [WatchEvent.seen(try bench.path($0)), .gone(try bench.path($0))] })
-        #expect(await bench.uploader.core.book.drops.isEmpty)
-        #expect(await bench.uploader.core.book.nextDeadline == nil)
+        #expect(await bench.uploader.core { $0.book.drops.isEmpty })
+        #expect(await bench.uploader.core { $0.book.nextDeadline } == nil)
         #expect(try await bench.record("temporary/7") == nil)
         try await bench.drop("a", content(1))
         try await bench.ends("a", .done)

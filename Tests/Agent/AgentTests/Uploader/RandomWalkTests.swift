@@ -101,7 +101,7 @@ private struct Walk {
     /// Compares the ledger's counts, corrected by what is not durable or under way, with a walk over all paths.
     func checkCounts() async {
         let (counted, walked) = await bench.uploader.ask { world, _ in
-            (world.resting.counts(), world.resting.walkedCounts(world.paths.machine.backlogView))
+            (world.resting.counts(), world.resting.walkedCounts(world.machine.backlogView))
         }
         #expect(counted == walked)
     }

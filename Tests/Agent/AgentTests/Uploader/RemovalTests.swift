@@ -79,7 +79,7 @@ struct UploaderRemovalTests {
         try await bench.remove("d")
         await bench.passGrace()
         let path = try bench.path("d/a")
-        try await Poll.until("its end") { await bench.uploader.core.record(of: path)?.state == .cancelled }
+        try await Poll.until("its end") { await bench.uploader.core { $0.record(of: path)?.state } == .cancelled }
     }
 
     @Test("cancels nothing while the outbox is missing")

@@ -113,14 +113,14 @@ struct UnreadableLedgerTests {
         await first.kill()
         // The machine holds some of the uploads, the ledger all.
         let bench = try await Bench(place: first.place, remote: first.remote, window: 1)
-        #expect(await bench.uploader.core.machine.hasBacklog)
+        #expect(await bench.uploader.core { $0.machine.hasBacklog })
         let stray = ContentKey(high: 1, low: 1)
-        #expect(await !bench.uploader.core.needsProduct(stray))
+        #expect(await bench.uploader.core { !$0.needsProduct(stray) })
         Self.breakReads(of: bench.ledger, in: file(of: bench))
-        #expect(await bench.uploader.core.machine.hasBacklog)
-        #expect(await bench.uploader.core.needsProduct(stray))
+        #expect(await bench.uploader.core { $0.machine.hasBacklog })
+        #expect(await bench.uploader.core { $0.needsProduct(stray) })
         try mend(bench)
-        #expect(await !bench.uploader.core.needsProduct(stray))
+        #expect(await bench.uploader.core { !$0.needsProduct(stray) })
         bench.remote.release()
     }
 }

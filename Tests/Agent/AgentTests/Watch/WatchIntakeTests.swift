@@ -22,7 +22,7 @@ struct WatchIntakeTests {
         var known: [RelativePath] = []
 
         var descriptions: [RelativePath] { known.filter(isDescription) }
-        var outbox: String { "/outbox" }
+        var outboxPath: String { "/outbox" }
         func isDescription(_ path: RelativePath) -> Bool { PostPlaces.directory(of: path) != nil }
         func page(within directory: RelativePath, from position: DropPosition) -> (
             paths: [RelativePath], next: DropPosition?

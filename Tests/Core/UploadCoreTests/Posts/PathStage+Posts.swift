@@ -151,7 +151,7 @@ struct PostStageFacts: BookedPostFacts {
         paths.files.keys.filter { $0 != directory && $0.isWithin(directory) }.sorted()
     }
     func isIgnored(_ path: RelativePath) -> Bool { false }
-    func records(of key: ContentKey) -> [DropRecord]? {
+    func knownRecords(of key: ContentKey) -> [DropRecord]? {
         var records: [DropRecord] = []
         forEachRecord(within: .root) { if $0.key == key { records.append($0) } }
         return records

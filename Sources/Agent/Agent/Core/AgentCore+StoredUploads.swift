@@ -1,21 +1,15 @@
 import Ledger
 import UploadCore
 
-/// Answers the upload machine's questions about the uploads that only the ledger holds.
-struct BacklogWorld: StoredUploads {
-    let stored: LedgerView
-    let boxedBook: Boxed<PathBook>
-    let boxedPosts: Boxed<Posts>
-
-    var book: PathBook { _read { yield boxedBook.value } }
-    var posts: Posts { _read { yield boxedPosts.value } }
-
+// Answers the upload machine's questions about the uploads that only the ledger holds. The machine asks while it changes,
+// so nothing here may read it.
+extension AgentCore: StoredUploads {
     func upload(of key: ContentKey) throws(UnreadableUpload) -> StoredUpload? {
         do throws(LedgerError) {
             guard let record = try stored.upload(of: key) else { return nil }
-            return try upload(record)
+            return try complete(record)
         } catch {
-            stored.trouble.note(error)
+            stored.note(error)
             throw UnreadableUpload()
         }
     }
@@ -24,23 +18,20 @@ struct BacklogWorld: StoredUploads {
         stored.asked { () throws(LedgerError) in
             let (records, next) = try stored.queue(after: place, atMost: count)
             var uploads: [StoredUpload] = []
-            for record in records { uploads.append(try upload(record)) }
+            for record in records { uploads.append(try complete(record)) }
             return StoredPage(uploads: uploads, next: next)
         }
     }
 
     /// Returns an upload with its fragments and waiters.
-    func upload(_ record: UploadRecord) throws(LedgerError) -> StoredUpload {
-        var upload = StoredUpload(record: record, waiters: try waiters(of: record.key))
+    func complete(_ record: UploadRecord) throws(LedgerError) -> StoredUpload {
+        let waiters = try stored.records(of: record.key).filter(waits).sorted { $0.path < $1.path }
+        var upload = StoredUpload(record: record, waiters: waiters.map { RestoredWaiter($0, posts) })
         // Without an id, nothing of it was sent.
         if record.handle != nil {
             (upload.acknowledged, upload.receipts) = try stored.ledger.fragments(of: record.key, plan: record.plan)
         }
         return upload
-    }
-
-    private func waiters(of key: ContentKey) throws(LedgerError) -> [RestoredWaiter] {
-        try stored.records(of: key).filter(waits).sorted { $0.path < $1.path }.map { RestoredWaiter($0, posts) }
     }
 
     /// Whether a path of the ledger waits for the upload of its content.

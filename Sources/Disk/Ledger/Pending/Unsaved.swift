@@ -1,7 +1,7 @@
-import UploadCore
+package import UploadCore
 
 /// Changes whose commits are not durable yet. Until they are, reads from the ledger return older values.
-struct Unsaved: Sendable {
+package struct Unsaved: Sendable {
     private var drops = PathMap<(commit: UInt64, record: DropRecord?)>()
     /// The paths in `drops` by content.
     private var pathsByKey: [ContentKey: Set<RelativePath>] = [:]
@@ -9,24 +9,23 @@ struct Unsaved: Sendable {
     private var products: [ContentKey: (commit: UInt64, record: ProductRecord)] = [:]
     private var changedUploads: [ContentKey: (commit: UInt64, record: UploadRecord?)] = [:]
     private var lastCommit: UInt64 = 0
-    /// The paths that ended last, durable or not.
-    var latest = LatestOutcomes()
+
+    /// Creates a value without changes.
+    package init() {}
 
     /// Begins a commit.
     ///
     /// - Returns: the number of the commit.
-    mutating func begin() -> UInt64 {
+    package mutating func begin() -> UInt64 {
         lastCommit += 1
         return lastCommit
     }
 
     /// Adds changes to a commit. They replace those of earlier commits.
-    mutating func add(_ writes: [LedgerWrite], to commit: UInt64) {
+    package mutating func add(_ writes: [LedgerWrite], to commit: UInt64) {
         for write in writes {
             switch write {
-            case .drop(let record):
-                change(record.path, to: (commit, record))
-                latest.note(record)
+            case .drop(let record): change(record.path, to: (commit, record))
             case .forgetDrop(let path): change(path, to: (commit, nil))
             case .confirmation(let confirmation): confirmations[confirmation.key] = (commit, confirmation)
             case .product(let record): products[record.product.original] = (commit, record)
@@ -38,7 +37,7 @@ struct Unsaved: Sendable {
     }
 
     /// Removes changes that are durable now, except those that a later commit changed again.
-    mutating func saved(_ writes: [LedgerWrite], by commit: UInt64) {
+    package mutating func saved(_ writes: [LedgerWrite], by commit: UInt64) {
         for write in writes {
             switch write {
             case .drop(let record): if drops[record.path]?.commit == commit { change(record.path, to: nil) }
@@ -67,35 +66,35 @@ struct Unsaved: Sendable {
     }
 
     /// Whether the ledger's record of a path is out of date.
-    func covers(_ path: RelativePath) -> Bool { drops[path] != nil }
+    package func covers(_ path: RelativePath) -> Bool { drops[path] != nil }
 
     /// Returns the record of a covered path; `nil` if the path is being forgotten.
-    func drop(at path: RelativePath) -> DropRecord? { drops[path]?.record }
+    package func drop(at path: RelativePath) -> DropRecord? { drops[path]?.record }
 
     /// Returns the paths that are being stored with a content.
-    func paths(of key: ContentKey) -> Set<RelativePath> { pathsByKey[key] ?? [] }
+    package func paths(of key: ContentKey) -> Set<RelativePath> { pathsByKey[key] ?? [] }
 
     /// All records that are being stored, in no particular order.
-    var records: [DropRecord] { drops.values.compactMap(\.record) }
+    package var records: [DropRecord] { drops.values.compactMap(\.record) }
 
     /// Returns the records that are being stored for a path and everything below it.
-    func records(within directory: RelativePath) -> [DropRecord] {
+    package func records(within directory: RelativePath) -> [DropRecord] {
         drops.paths(within: directory).compactMap { drops[$0]?.record }
     }
 
     /// Paths that are being forgotten.
-    var forgotten: [RelativePath] { drops.filter { $0.value.record == nil }.map(\.key) }
+    package var forgotten: [RelativePath] { drops.filter { $0.value.record == nil }.map(\.key) }
 
     /// Returns a confirmation of a content that is being stored.
-    func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key]?.confirmation }
+    package func confirmation(of key: ContentKey) -> Confirmation? { confirmations[key]?.confirmation }
 
     /// Returns what a recipe made of a content, while the ledger stores it.
-    func product(of original: ContentKey) -> ProductRecord? { products[original]?.record }
+    package func product(of original: ContentKey) -> ProductRecord? { products[original]?.record }
 
     /// Returns the change of an upload that is being stored: its record, or `nil` if it is being forgotten. No change if
     /// the ledger is up to date.
-    func upload(of key: ContentKey) -> UploadRecord?? { changedUploads[key].map(\.record) }
+    package func upload(of key: ContentKey) -> UploadRecord?? { changedUploads[key].map(\.record) }
 
     /// The uploads that are being stored, in no particular order.
-    var uploads: [UploadRecord] { changedUploads.values.compactMap(\.record) }
+    package var uploads: [UploadRecord] { changedUploads.values.compactMap(\.record) }
 }

@@ -1,42 +1,34 @@
 import Intake
 import Ledger
-import LinuxSystem
 import Sidecars
-import Synchronization
 import UploadCore
 
-/// Answers the questions of the path book from disk, ledger and upload machine.
-struct PathWorld: PathFacts {
-    /// The answer to the last question about a path. The book asks several times an event, mostly about one path, and
-    /// nothing changes meanwhile.
-    private final class LastAnswer: Sendable {
-        let record = Mutex<(path: RelativePath, record: DropRecord?)?>(nil)
-        /// The names of directories.
-        let names = Mutex<[RelativePath: Set<[UInt8]>]>([:])
+/// The answers to the questions of the path book about paths. The book asks several times an event, mostly about one path,
+/// and nothing changes meanwhile.
+struct PathAnswers {
+    var record: (path: RelativePath, record: DropRecord?)?
+    /// The names of directories.
+    var names: [RelativePath: Set<[UInt8]>] = [:]
+}
+
+// Answers the questions of the path book from disk, ledger and upload machine. The book asks while it changes, so nothing
+// here may read the book.
+extension AgentCore: PathFacts {
+    /// Has the path book work, and keeps the answers to its questions until then.
+    func ask<Result>(_ work: (inout PathBook) -> Result) -> Result {
+        answers = PathAnswers()
+        defer { answers = nil }
+        return work(&book)
     }
 
-    private let lastAnswer = LastAnswer()
-    let files: OutboxFiles
-    let stored: LedgerView
-    let boxedMachine: Boxed<UploadMachine>
-    let sidecars: SidecarWriter
-    /// The folder whose pictures are profile pictures.
-    let portraitFolder: RelativePath?
-
-    var machine: UploadMachine { _read { yield boxedMachine.value } }
-    var ledger: Ledger { stored.ledger }
-    var unsaved: Unsaved { _read { yield stored.boxedUnsaved.value } }
-
-    func look(at path: RelativePath) -> FileLook { files.look(at: path) }
+    func look(at path: RelativePath) -> FileLook { sources.files.look(at: path) }
 
     func isListed(_ path: RelativePath) -> Bool {
         if path == .root { return true }
         guard isListed(path.parent) else { return false }
-        return lastAnswer.names.withLock { names in
-            let known = names[path.parent] ?? files.names(in: path.parent)
-            names[path.parent] = known
-            return known?.contains(Array(path.name)) ?? true
-        }
+        let known = answers?.names[path.parent] ?? sources.files.names(in: path.parent)
+        answers?.names[path.parent] = known
+        return known?.contains(Array(path.name)) ?? true
     }
 
     // MARK: The ledger
@@ -46,9 +38,9 @@ struct PathWorld: PathFacts {
     }
 
     private func read(_ path: RelativePath) throws(LedgerError) -> DropRecord? {
-        if let last = lastAnswer.record.withLock(\.self), last.path == path { return last.record }
+        if let last = answers?.record, last.path == path { return last.record }
         let record = try stored.read(path)
-        lastAnswer.record.withLock { $0 = (path, record) }
+        answers?.record = (path, record)
         return record
     }
 
@@ -72,7 +64,9 @@ struct PathWorld: PathFacts {
         stored.asked { () throws(LedgerError) in
             _ = try read(path)
             guard let key else { return true }
-            if unsaved.confirmation(of: key) == nil { _ = try ledger.confirmation(of: key, scope: stored.scope) }
+            if stored.unsaved.confirmation(of: key) == nil {
+                _ = try stored.ledger.confirmation(of: key, scope: stored.scope)
+            }
             if hasBacklog, !isHeld(key) { _ = try stored.upload(of: key) }
             return true
         } ?? false
@@ -81,7 +75,7 @@ struct PathWorld: PathFacts {
     // MARK: Sidecars
 
     func sidecarWish(of path: RelativePath) -> SidecarWish? {
-        guard let (word, written) = sidecars.lastWord(of: .file(path)) else { return nil }
+        guard let (word, written) = sources.sidecars.lastWord(of: .file(path)) else { return nil }
         if word.isCancelledByUser { return .cancelled(size: word.size, written: written) }
         return word.fileState == .paused && !wasHeldByPost(path) ? .paused : nil
     }
@@ -90,7 +84,7 @@ struct PathWorld: PathFacts {
     private func wasHeldByPost(_ path: RelativePath) -> Bool {
         var directory = path.parent
         while !directory.bytes.isEmpty {
-            if let word = sidecars.lastWord(of: .source(directory))?.word {
+            if let word = sources.sidecars.lastWord(of: .source(directory))?.word {
                 return ["draft", "paused", "done"].contains(word.state)
             }
             directory = directory.parent

@@ -167,7 +167,7 @@ place 644 packaging/receiver/sysusers.conf usr/lib/sysusers.d outbox-receiver.co
 place 644 packaging/receiver/receiver.env etc/outbox-receiver
 place 600 packaging/receiver/tokens etc/outbox-receiver
 place 600 packaging/receiver/metrics-tokens etc/outbox-receiver
-place_manual outbox-receiver.1
+place_manual outbox-receiver.1 outbox-receiver-find.1
 place_completions outbox-receiver
 place_papers outbox-receiver
 for page in receiver protocol; do place 644 "docs/$page.md" usr/share/doc/outbox-receiver; done

@@ -32,6 +32,9 @@ struct ReceiverCommand: AsyncParsableCommand {
               outbox-receiver --root /srv/outbox --token-file tokens.txt \\
                 --listen '[::]:8787'
 
+            Did a file arrive?
+              outbox-receiver find DSC_0042.JPG --root /srv/outbox
+
             OUTBOX_RECEIVER_TOKENS can hold tokens too: "TOKEN USER, TOKEN USER". As a systemd service, the receiver \
             reads the credential "tokens" (LoadCredential=) if no --token-file is given.
 
@@ -43,10 +46,10 @@ struct ReceiverCommand: AsyncParsableCommand {
               75  another receiver uses the root
               78  the configuration has an error
             """,
-        version: ProgramVersion.current)
+        version: ProgramVersion.current,
+        subcommands: [FindCommand.self])
 
-    @Option(help: "The directory to store everything in; created if missing.")
-    var root: String
+    @OptionGroup var place: RootOptions
 
     @Option(help: "The address to listen on. Port 0 stands for any free port.")
     var listen = "127.0.0.1:8787"
@@ -62,12 +65,6 @@ struct ReceiverCommand: AsyncParsableCommand {
             "A file with lines \"token name\" for programs that read /metrics (default: none, so that a receiver with tokens shows no metrics)."
     )
     var metricsTokenFile: String?
-
-    @Option(
-        name: .customLong("public-url"),
-        help: "The base of links (default: the --listen address; for 0.0.0.0 or [::] the address that the client uses)."
-    )
-    var publicURL: String?
 
     @Option(help: "Disk space to leave free. Uploads that would use it are refused with 507.")
     var freeSpaceFloor: ByteCount = ByteCount(512 << 20)
@@ -113,9 +110,6 @@ struct ReceiverCommand: AsyncParsableCommand {
         guard maxConnectionsPerAddress > 0 else {
             throw ValidationError("--max-connections-per-address must be positive")
         }
-        if let publicURL, !publicURL.hasPrefix("http://"), !publicURL.hasPrefix("https://") {
-            throw ValidationError("--public-url must begin with http:// or https://")
-        }
     }
 
     /// The path of `outbox-media`; nil if it is not installed.
@@ -126,10 +120,11 @@ struct ReceiverCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
+        guard let root = place.root else { throw ValidationError("Missing expected argument '--root <root>'") }
         let descriptors = DescriptorLimit.raise()
         guard let address = ListenAddress(listen) else { throw ExitCode(64) }
         var configuration = ReceiverConfiguration(root: root, listen: address)
-        configuration.publicURL = publicURL
+        configuration.publicURL = place.publicURL
         configuration.tokenFile = tokenFile ?? Credential.path("tokens")
         configuration.metricsTokenFile = metricsTokenFile ?? Credential.path("metrics-tokens")
         configuration.tokens = getenv("OUTBOX_RECEIVER_TOKENS").map { String(cString: $0) }

@@ -124,6 +124,41 @@ import Testing
         }
     }
 
+    @Test func moreContentsWithOneMD5ThanAllowedAreRefused() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let store = try Store(
+            path: root.path,
+            limits: Store.Limits(
+                freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10, mostTwins: 1),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+        let md5 = try #require(Hex128(CollidingPair.md5))
+        var plan = UploadPlan(
+            user: "mallory", size: 128, md5: md5, fileName: "a.bin", path: nil, type: "image/jpeg", modified: 5)
+        func send(_ bytes: [UInt8]) async throws -> Store.Answer {
+            let id = try #require(try await store.preLoad([plan], user: "mallory").first).id
+            guard let upload = store.open.first(where: { $0.id == id }) else {
+                return store.answer(for: id, user: "mallory")
+            }
+            var fragment = try #require(try Fragment.begin(0, of: upload, in: store))
+            try bytes.withUnsafeBytes { try fragment.append($0) }
+            try fragment.complete(in: store)
+            store.advance(upload)
+            await store.waitForFinishing([id])
+            return store.answer(for: id, user: "mallory")
+        }
+        guard case .finished = try await send(CollidingPair.first) else { throw CancellationError() }
+        // Known by MD5 and size alone, the first content counts as this one.
+        guard case .finished = try await send(CollidingPair.second) else { throw CancellationError() }
+        // Whoever says that the content is another one is refused before the first byte.
+        plan.sha256 = Hex256(Self.sha256(Self.second))
+        await #expect(throws: Refusal.tooManyTwins) { try await store.preLoad([plan], user: "mallory") }
+        #expect(
+            try FileManager.default.contentsOfDirectory(
+                atPath: root.appending(path: "objects/\(CollidingPair.md5.prefix(2))").path
+            ).count == 1)
+    }
+
     @Test(arguments: [128, 9 << 20])
     func theSameContentOfTwoUsersIsStoredForEach(size: Int) async throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")

@@ -19,6 +19,11 @@ import Testing
             Content(
                 key: plan.content, token: .random(), object: ObjectName(md5: plan.md5, variant: 0), name: "n",
                 type: "video/mp4", sha256: Hex256(String(repeating: "0f", count: 32)))),
+        .content(
+            Content(
+                key: plan.content, token: .random(), object: ObjectName(md5: plan.md5, variant: 1), name: "n",
+                type: "video/mp4", sha256: Hex256(String(repeating: "0f", count: 32)), at: 6,
+                paths: ArrivalPaths(text: "trip/n\ntrip/100% (2)"))),
         .finished(.random(), user: "a", content: .random(), at: 3), .forgotten(.random()),
         .portrait(.random(), user: "a", at: 4, size: 9), .removed(.random()),
         .committed(
@@ -53,6 +58,23 @@ import Testing
             let (lines, bad) = try Journal.read(folder) { read.append($0) }
             #expect(read == Self.entries.dropLast())
             #expect((lines, bad) == (Self.entries.count, 1))
+        }
+    }
+
+    @Test func otherKindsOfLinesArePassedOver() throws {
+        try inTemporaryFolder { folder, _ in
+            var journal = try Journal(appendingIn: folder)
+            try journal.append(Self.entries)
+            var read: [JournalEntry] = []
+            let (lines, bad) = try Journal.read(folder, only: [.content, .finished]) { read.append($0) }
+            let wanted = Self.entries.filter { entry in
+                switch entry {
+                case .content, .finished: true
+                default: false
+                }
+            }
+            #expect(read == wanted)
+            #expect((lines, bad) == (Self.entries.count, 0))
         }
     }
 
@@ -118,8 +140,9 @@ import Testing
             guard case .content(let content) = entry, content.sha256 == nil else { continue }
             var bytes: [UInt8] = []
             JournalLine.append(entry, to: &bytes)
-            // Removes the checksum, the line end and the last, empty field.
-            var line = Array(bytes.dropFirst(8).dropLast(2))
+            // Removes the checksum, the line end and the last, empty fields.
+            var line = Array(bytes.dropFirst(8).dropLast())
+            while line.last == UInt8(ascii: "\t") { line.removeLast() }
             let sum = line.reduce(2_166_136_261 as UInt32) { ($0 ^ UInt32($1)) &* 16_777_619 }
             let digits = String(sum, radix: 16)
             line.insert(contentsOf: (String(repeating: "0", count: 8 - digits.count) + digits).utf8, at: 0)

@@ -21,6 +21,18 @@ struct Folder: Sendable {
         return Folder(OpenFile(adopting: descriptor))
     }
 
+    /// Opens the directory at `path` and creates nothing. Returns nil if there is none.
+    static func existing(at path: String) throws(Errno) -> Folder? {
+        do throws(Errno) {
+            let descriptor = try retrying { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+            return Folder(OpenFile(adopting: descriptor))
+        } catch .noSuchFileOrDirectory {
+            return nil
+        } catch .notDirectory {
+            return nil
+        }
+    }
+
     private var descriptor: Int32 { file.descriptor }
 
     func open(_ name: String, _ flags: Int32, mode: mode_t = 0) throws(Errno) -> OpenFile {
@@ -50,6 +62,19 @@ struct Folder: Sendable {
                 throw Errno(rawValue: errno)
             }
             return Folder(try open(name, O_RDONLY | O_DIRECTORY))
+        }
+    }
+
+    /// Opens the subdirectory `name`. Returns nil if there is none, or if something else has this name.
+    func existingFolder(_ name: String) throws(Errno) -> Folder? {
+        do throws(Errno) {
+            return Folder(try open(name, O_RDONLY | O_DIRECTORY))
+        } catch .noSuchFileOrDirectory {
+            return nil
+        } catch .notDirectory {
+            return nil
+        } catch .tooManySymbolicLinkLevels {
+            return nil
         }
     }
 
@@ -111,24 +136,40 @@ struct Folder: Sendable {
         return status.f_flag & UInt(ST_RDONLY) != 0
     }
 
+    /// An entry of a directory, valid while ``forEachEntry(_:)`` shows it.
+    struct Entry {
+        fileprivate let pointer: UnsafeMutablePointer<dirent>
+
+        /// Nil if the name is no valid UTF-8.
+        var name: String? { String(validatingCString: disk_entry_name(pointer)) }
+        var inode: UInt64 { UInt64(pointer.pointee.d_ino) }
+        /// Whether this may be a directory: some file systems do not say (man 3 readdir).
+        var mayBeDirectory: Bool { [DT_DIR, DT_UNKNOWN].contains(Int(pointer.pointee.d_type)) }
+    }
+
     /// Returns the names in this directory that are valid UTF-8, without `.` and `..`.
     func names() throws(Errno) -> [String] {
+        var names: [String] = []
+        try forEachEntry { entry in
+            if let name = entry.name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Calls `body` with each entry of this directory, `.` and `..` included.
+    func forEachEntry(_ body: (Entry) throws(Errno) -> Void) throws(Errno) {
         let copy = try retrying { openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard let stream = fdopendir(copy) else {
             close(copy)
             throw Errno(rawValue: errno)
         }
         defer { closedir(stream) }
-        var names: [String] = []
         errno = 0
         while let entry = readdir(stream) {
-            if let name = String(validatingCString: disk_entry_name(entry)), name != ".", name != ".." {
-                names.append(name)
-            }
+            try body(Entry(pointer: entry))
             errno = 0
         }
         if errno != 0 { throw Errno(rawValue: errno) }
-        return names
     }
 
     /// Locks the directory for this process until the returned file is closed. Throws `.wouldBlock` if another

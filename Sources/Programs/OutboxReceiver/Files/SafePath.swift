@@ -8,6 +8,8 @@ struct SafePath: Equatable, Sendable {
     let folders: [String]
     let name: String
 
+    var text: String { (folders + [name]).joined(separator: "/") }
+
     /// Sanitizes `path`, or `fileName` if `path` has no usable component. Drops empty components, `.` and `..`.
     /// Replaces control characters, and those that turn the direction of a text, by `_`. Cuts long names but keeps their extension.
     init(path: String?, fileName: String) {
@@ -30,7 +32,7 @@ struct SafePath: Equatable, Sendable {
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        case 0..<0x20, 0x7F...0x9F, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200B, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true
         default: false
         }
     }

@@ -12,7 +12,7 @@ final class Addresses: Sendable {
 
     init(listen: ListenAddress, publicURL: String?) {
         self.listen = listen
-        self.publicURL = publicURL.map { $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
+        self.publicURL = publicURL.map { Links(publicURL: $0).prefix }
         port = Mutex(listen.port)
     }
 

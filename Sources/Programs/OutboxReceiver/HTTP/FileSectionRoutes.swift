@@ -21,7 +21,7 @@ struct FileSectionRoutes {
 
     // MARK: preLoad.do
 
-    func preLoad(_ message: JSON, user: String) async throws -> Response {
+    func plans(_ message: JSON, user: String) throws -> [UploadPlan] {
         guard let files = message["files"]?.array else { throw Refusal.notExpectedJSON }
         if let count = message["fileCount"], count.integer != Int64(files.count) {
             throw Refusal.badRequest("fileCount is not the number of files.")
@@ -29,7 +29,10 @@ struct FileSectionRoutes {
         guard (1...Self.mostFiles).contains(files.count) else {
             throw Refusal.badRequest("files must list 1 to \(Self.mostFiles) files.")
         }
-        let plans = try files.map { try plan(for: try AnnouncedFile($0), user) }
+        return try files.map { try plan(for: try AnnouncedFile($0), user) }
+    }
+
+    func preLoad(_ plans: [UploadPlan], user: String) async throws -> Response {
         let opened = try await store.preLoad(plans, user: user)
         log.registered(plans, opened, user: user)
         let existing = opened.filter(\.isExisting).map { JSON.string($0.id.description) }
@@ -124,9 +127,11 @@ struct FileSectionRoutes {
 
     // MARK: isFinish.do
 
-    func isFinish(_ message: JSON, user: String) async throws -> Response {
-        // A request without ids only checks the token. Agents send such a request before they have a file to upload.
-        let ids = try ids(in: message, atLeast: 0)
+    /// Returns the ids asked about. A request without ids only checks the token. Agents send such a request before they have
+    /// a file to upload.
+    func askedIDs(_ message: JSON, user: String) throws -> [String] { try ids(in: message, atLeast: 0) }
+
+    func isFinish(_ ids: [String], user: String) async throws -> Response {
         let answers = try await settledAnswers(for: ids, user: user)
         var unknown: [String] = []
         var failed: [String] = []
@@ -177,8 +182,9 @@ struct FileSectionRoutes {
 
     // MARK: delete.do
 
-    func delete(_ message: JSON, user: String) async throws -> Response {
-        let ids = try ids(in: message, atLeast: 1)
+    func deletedIDs(_ message: JSON, user: String) throws -> [String] { try ids(in: message, atLeast: 1) }
+
+    func delete(_ ids: [String], user: String) async throws -> Response {
         let forgotten = try store.delete(ids.compactMap { Hex128($0) }, user: user)
         log.deleted(ids, user: user, forgotten: forgotten)
         return .json()

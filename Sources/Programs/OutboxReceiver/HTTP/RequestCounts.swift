@@ -5,8 +5,15 @@ final class RequestCounts: Sendable {
     /// An agent sends at most 32 at a time.
     static let most = 128
 
-    /// Of a user's bodies in JSON, a few at a time are parsed, and received if they are large.
+    /// Of a user's bodies in JSON, a few at a time are decoded, and received if they are large.
     let bodies = Turns(most: 4)
+
+    /// Of a user's messages, a few at a time are carried out.
+    let work = Turns(most: mostWork)
+    static let mostWork = 4
+
+    /// Pages are made one at a time of each line: of an owner's own page, and of an owner's posts.
+    let pages = Turns(most: 1)
 
     private let counts = Mutex<[String: Int]>([:])
 

@@ -88,41 +88,74 @@ struct Responder: HTTPResponder {
         return response
     }
 
+    private typealias Action = @Sendable (Request, String) async throws -> Response
+
     /// Returns the handler for a `POST` to this path, or nil if the path accepts no `POST`.
-    private func action(_ path: String, _ links: Links) -> ((Request, String) async throws -> Response)? {
+    private func action(_ path: String, _ links: Links) -> Action? {
         let fileSection = FileSectionRoutes(store: store, links: links)
         let sources = SourceRoutes(store: store, links: links)
         return switch path {
-        case "/fileSection/upload.do": fileSection.upload
-        case "/fileSection/preLoad.do": parsed(fileSection.preLoad)
-        case "/fileSection/isFinish.do": parsed(fileSection.isFinish)
-        case "/fileSection/delete.do": parsed(fileSection.delete)
-        case "/source/commit.do": parsed(sources.commit)
-        case "/source/delete.do": parsed(sources.delete)
-        case "/user/portrait.do": PortraitRoutes(store: store, links: links).replace
+        case "/fileSection/upload.do": { try await fileSection.upload($0, user: $1) }
+        case "/fileSection/preLoad.do":
+            parsed(fileSection.plans) { try await inTurn($1, fileSection.preLoad, $0) }
+        // Waits for other work rather than to do any.
+        case "/fileSection/isFinish.do":
+            parsed(fileSection.askedIDs) { try await fileSection.isFinish($0, user: $1) }
+        case "/fileSection/delete.do":
+            parsed(fileSection.deletedIDs) { try await inTurn($1, fileSection.delete, $0) }
+        case "/source/commit.do":
+            parsed({ json, _ in try CommitMessage(json) }, { try await inTurn($1, sources.commit, $0) })
+        case "/source/delete.do": parsed(sources.deletedIDs) { try await inTurn($1, sources.delete, $0) }
+        case "/user/portrait.do": { try await PortraitRoutes(store: store, links: links).replace($0, user: $1) }
         default: nil
         }
     }
 
-    /// Returns a handler that passes on the body as JSON.
-    private func parsed(
-        _ action: @escaping (JSON, String) async throws -> Response
-    ) -> (Request, String) async throws -> Response {
+    /// Returns a handler that decodes the body as JSON and passes the message on. Of the JSON, nothing stays in memory while
+    /// the action waits.
+    private func parsed<Message: Sendable>(
+        _ decode: @escaping @Sendable (JSON, String) throws -> Message,
+        _ action: @escaping @Sendable (Message, String) async throws -> Response
+    ) -> Action {
         { request, user in
             // Usual messages are received at once: a connection that is lost within one holds up nobody.
             let isUsual = request.announcedLength.map { $0 <= Self.usualMessage } ?? false
             let received = isUsual ? try await request.message() : nil
-            let json = try await requestCounts.bodies.inTurn(of: user) {
-                let message = if let received { received } else { try await request.message() }
-                return message.withUnsafeReadableBytes { JSONParser.value(of: $0) }
+            let message = try await requestCounts.bodies.inTurn(of: user) {
+                let bytes = if let received { received } else { try await request.message() }
+                guard let json = bytes.withUnsafeReadableBytes({ JSONParser.value(of: $0) }) else {
+                    throw Refusal.notExpectedJSON
+                }
+                return try decode(json, user)
             }
-            guard let json else { throw Refusal.notExpectedJSON }
-            return try await action(json, user)
+            return try await action(message, user)
         }
     }
 
-    /// Makes the pages of posts, which anybody with a link may ask for at any rate: nothing else waits for it.
-    private static let pageThread = DiskThreads(count: 1)
+    /// Carries out a message on the threads of the work, a few at a time of each user: others need not wait for much work of
+    /// one, and requests need not wait for any.
+    private func inTurn<Message: Sendable>(
+        _ user: String, _ action: @escaping @Sendable (Message, String) async throws -> Response, _ message: Message
+    ) async throws -> Response {
+        try await requestCounts.work.inTurn(of: user) {
+            try await Task(executorPreference: Self.workThreads) { try await action(message, user) }.value
+        }
+    }
+
+    /// Twice as many as one user can occupy.
+    private static let workThreads = DiskThreads(count: 2 * RequestCounts.mostWork)
+
+    /// Makes a page on the threads of the pages, one at a time of each line: anybody with a link may ask for pages at any
+    /// rate.
+    private func made(
+        inLine line: String, _ page: @escaping @Sendable () async throws -> Response
+    ) async throws -> Response {
+        try await requestCounts.pages.inTurn(of: line) {
+            try await Task(executorPreference: Self.pageThreads) { try await page() }.value
+        }
+    }
+
+    private static let pageThreads = DiskThreads(count: 2)
 
     /// In bytes. Fifty files with their names fit.
     private static let usualMessage = 64 << 10
@@ -146,7 +179,7 @@ struct Responder: HTTPResponder {
     private func document(_ path: String, _ links: Links, _ channel: any Channel) -> Document? {
         let parts = path.split(separator: "/", omittingEmptySubsequences: true)
         switch parts.first {
-        case nil: return Document(isSecret: false) { home($0, channel) }
+        case nil: return Document(isSecret: false) { try await home($0, channel) }
         case "health" where parts.count == 1: return Document(isSecret: false) { _ in monitoring.health() }
         case "metrics" where parts.count == 1: return Document(isSecret: false) { try monitoring.metrics($0) }
         case "f" where parts.count == 2 || parts.count == 3:
@@ -154,9 +187,7 @@ struct Responder: HTTPResponder {
         case "u" where parts.count == 2:
             return Document { try PortraitRoutes(store: store, links: links).picture(parts[1], $0) }
         case "s" where parts.count == 2:
-            return Document { request in
-                try await Task(executorPreference: Self.pageThread) { try page(parts[1], links, request) }.value
-            }
+            return Document { try await page(parts[1], links, $0) }
         case "t" where parts.count == 2:
             return Document { try await smallPicture(parts[1], $0) }
         default: return nil
@@ -164,21 +195,27 @@ struct Responder: HTTPResponder {
     }
 
     /// Returns the page of the user who signed in. Without tokens there is one user, and nobody needs to sign in.
-    private func home(_ request: Request, _ channel: any Channel) -> Response {
+    private func home(_ request: Request, _ channel: any Channel) async throws -> Response {
         let signedIn = tokens.areNeeded ? signIn.user(of: request) : nil
         guard signedIn != nil || !tokens.areNeeded else {
             return SignInPage(isEncrypted: addresses.isEncrypted).response
         }
         if let signedIn { visitors.vouch(for: channel, as: .user(signedIn)) }
-        return OwnerPage(
-            of: signedIn ?? Tokens.localUser, isSignedIn: signedIn != nil, part: OwnerPage.Part(request), store: store,
-            hasSmallPictures: smallPictures != nil
-        ).response
+        let user = signedIn ?? Tokens.localUser
+        let part = OwnerPage.Part(request)
+        return try await made(inLine: "home \(user)") { [store, hasSmallPictures = smallPictures != nil] in
+            await OwnerPage(
+                of: user, isSignedIn: signedIn != nil, part: part, store: store, hasSmallPictures: hasSmallPictures
+            ).response
+        }
     }
 
-    private func page(_ token: Substring, _ links: Links, _ request: Request) throws -> Response {
-        try SourceRoutes(store: store, links: links)
-            .page(token, request, hasSmallPictures: smallPictures != nil)
+    private func page(_ token: Substring, _ links: Links, _ request: Request) async throws -> Response {
+        guard let token = Hex128(token), let commit = store.commit(token: token) else { throw Refusal.notFound }
+        return try await made(inLine: "post \(commit.source.user)") { [store, smallPictures] in
+            SourceRoutes(store: store, links: links)
+                .page(of: commit, request, hasSmallPictures: smallPictures != nil)
+        }
     }
 
     /// Returns a small version of a picture. Falls back to the picture itself if every browser shows its type.

@@ -10,8 +10,7 @@ struct SourceRoutes {
 
     // MARK: commit.do
 
-    func commit(_ json: JSON, user: String) async throws -> Response {
-        let message = try CommitMessage(json)
+    func commit(_ message: CommitMessage, user: String) async throws -> Response {
         let source = Commit.Source(user: user, id: message.sourceID)
         // The file ids of a repeated request may be forgotten by now.
         if let known = try await store.commit(of: source, repeatedAs: message.digest) {
@@ -47,11 +46,15 @@ struct SourceRoutes {
 
     // MARK: delete.do
 
-    func delete(_ message: JSON, user: String) async throws -> Response {
+    func deletedIDs(_ message: JSON, user: String) throws -> [String] {
         guard let ids = message["sourceIds"]?.strings else { throw Refusal.notExpectedJSON }
         guard (1...FileSectionRoutes.mostFiles).contains(ids.count) else {
             throw Refusal.badRequest("sourceIds must list 1 to \(FileSectionRoutes.mostFiles) ids.")
         }
+        return ids
+    }
+
+    func delete(_ ids: [String], user: String) async throws -> Response {
         let removed = try await store.removePosts(ids, user: user)
         log.removedPosts(ids, user: user, removed: removed)
         return .json()
@@ -59,8 +62,7 @@ struct SourceRoutes {
 
     // MARK: The page
 
-    func page(_ token: Substring, _ request: Request, hasSmallPictures: Bool = false) throws -> Response {
-        guard let token = Hex128(token), let commit = store.commit(token: token) else { throw Refusal.notFound }
+    func page(of commit: Commit, _ request: Request, hasSmallPictures: Bool = false) -> Response {
         let page = SourcePage(
             commit: commit, contents: store.contents(of: commit), links: links, hasSmallPictures: hasSmallPictures)
         let html = page.html
@@ -80,7 +82,7 @@ struct SourceRoutes {
 }
 
 /// The body of `POST /source/commit.do`.
-struct CommitMessage {
+struct CommitMessage: Sendable {
     private static let longestText = 1024
 
     let sourceID: String

@@ -28,15 +28,22 @@ struct Journal: ~Copyable {
     /// Set when the disk failed to store appended entries. Only a rewritten journal is reliable then.
     var isSuspect = false
 
+    /// Whether `folder` has a journal.
+    static func exists(in folder: Folder) throws(Errno) -> Bool { try folder.status(of: name)?.isRegular == true }
+
     /// Reads the journal in `folder` and passes every entry to `replay`, in order.
+    /// - Parameter kinds: Passes over other kinds of lines without parsing them; nil: reads all.
     /// - Returns: The number of lines, and how many of them were torn or malformed.
-    static func read(_ folder: Folder, _ replay: (JournalEntry) -> Void) throws(Errno) -> (lines: Int, bad: Int) {
+    static func read(
+        _ folder: Folder, only kinds: [JournalLine.Kind]? = nil, _ replay: (JournalEntry) -> Void
+    ) throws(Errno) -> (lines: Int, bad: Int) {
         guard let file = try folder.openExisting(name) else { return (0, 0) }
         var reader = LineReader(file)
         var lines = 0
         var bad = 0
         while try reader.next({ line in
             lines += 1
+            if let kinds, !JournalLine.isKind(line, of: kinds) { return }
             if let entry = JournalLine.entry(from: line) { replay(entry) } else { bad += 1 }
         }) {}
         return (lines, bad)

@@ -21,6 +21,19 @@ enum JournalLine {
         bytes.append(UInt8(ascii: "\n"))
     }
 
+    /// The kinds of lines that can be read alone.
+    enum Kind: UInt8 {
+        case content = 0x43
+        case finished = 0x46
+    }
+
+    /// Whether the line, which may be torn, begins like a line of one of these kinds.
+    static func isKind(_ line: Slice<UnsafeRawBufferPointer>, of kinds: [Kind]) -> Bool {
+        let start = line.startIndex
+        guard line.count > 10, line[start + 10] == UInt8(ascii: "\t") else { return false }
+        return kinds.contains { $0.rawValue == line[start + 9] }
+    }
+
     /// Parses a line without its newline. Returns nil if the line is torn or malformed.
     static func entry(from line: Slice<UnsafeRawBufferPointer>) -> JournalEntry? {
         guard line.count > 9, UInt32(text(line.prefix(8)), radix: 16) == checksum(line.dropFirst(8)) else { return nil }
@@ -44,7 +57,7 @@ enum JournalLine {
             [
                 "C", "\(content.token)", content.key.user, "\(content.key.size)", "\(content.key.md5)",
                 "\(content.object.variant)", content.type, content.name, content.sha256.map { "\($0)" } ?? "",
-                content.at.map { "\($0)" } ?? "",
+                content.at.map { "\($0)" } ?? "", content.paths.text,
             ]
         case .finished(let id, let user, let content, let time): ["F", "\(id)", user, "\(content)", "\(time)"]
         case .forgotten(let id): ["X", "\(id)"]
@@ -101,7 +114,7 @@ enum JournalLine {
             Content(
                 key: ContentKey(user: user, md5: md5, size: size), token: token,
                 object: ObjectName(md5: md5, variant: Int(variant)), name: name, type: type, sha256: fields.sha256(),
-                at: fields.number()))
+                at: fields.number(), paths: ArrivalPaths(text: fields.text() ?? "")))
     }
 
     private static func committed(_ token: Hex128, _ fields: inout Fields) -> JournalEntry? {

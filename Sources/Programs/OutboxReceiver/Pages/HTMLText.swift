@@ -2,21 +2,26 @@
 enum HTMLText {
     static func escaped(_ text: String) -> String {
         if text.utf8.allSatisfy(isPlain) { return text }
-        var escaped = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
-            case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
-            case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
-            case "\"": escaped.append(contentsOf: "&quot;".unicodeScalars)
-            case "'": escaped.append(contentsOf: "&#39;".unicodeScalars)
+        var escaped: [UInt8] = []
+        escaped.reserveCapacity(text.utf8.count * 2)
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "&"): escaped.append(contentsOf: "&amp;".utf8)
+            case UInt8(ascii: "<"): escaped.append(contentsOf: "&lt;".utf8)
+            case UInt8(ascii: ">"): escaped.append(contentsOf: "&gt;".utf8)
+            case UInt8(ascii: "\""): escaped.append(contentsOf: "&quot;".utf8)
+            case UInt8(ascii: "'"): escaped.append(contentsOf: "&#39;".utf8)
+            case UInt8(ascii: "\n"), UInt8(ascii: "\t"): escaped.append(UInt8(ascii: " "))
             // HTML allows no control characters, not even as references.
-            case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}":
-                escaped.append(scalar == "\n" || scalar == "\t" ? " " : "\u{fffd}")
-            default: escaped.append(scalar)
+            case 0..<0x20, 0x7f: escaped.append(contentsOf: "\u{fffd}".utf8)
+            case 0xc2 where rest.first.map { $0 < 0xa0 } ?? false:
+                rest.removeFirst()
+                escaped.append(contentsOf: "\u{fffd}".utf8)
+            default: escaped.append(byte)
             }
         }
-        return String(escaped)
+        return String(decoding: escaped, as: UTF8.self)
     }
 
     /// Whether a byte stands for itself. The control characters from 0x80 on begin with 0xc2 (RFC 3629).

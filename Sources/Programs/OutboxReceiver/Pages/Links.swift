@@ -3,6 +3,15 @@ struct Links {
     /// The beginning of all URLs, without a trailing slash.
     let prefix: String
 
+    init(prefix: String) {
+        self.prefix = prefix
+    }
+
+    /// - Parameter publicURL: The address of the server, with or without a slash at its end.
+    init(publicURL: String) {
+        prefix = publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL
+    }
+
     func file(_ content: Content) -> String { "\(prefix)/f/\(content.token)/\(Self.encoded(content.name))" }
     /// A small version of a picture.
     func small(_ content: Content, for use: SmallPictures.Use = .tile) -> String {

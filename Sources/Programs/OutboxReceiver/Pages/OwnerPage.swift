@@ -1,3 +1,4 @@
+import HTTPTypes
 import Hummingbird
 
 /// The page at the server's own address for an owner: the posts, the latest files, the space they take.
@@ -6,6 +7,8 @@ import Hummingbird
 struct OwnerPage {
     /// The number of files, or of older posts, on a page.
     static let size = 60
+    /// The most bytes of a search.
+    static let longestSearch = 256
     /// The number of posts above the latest files.
     private static let latestPosts = 8
 
@@ -17,10 +20,27 @@ struct OwnerPage {
         case files(before: Int)
         /// Posts before a position.
         case posts(before: Int)
+        /// Files whose names match this text.
+        case search(String)
+
+        private struct SearchForm: Decodable {
+            let q: String
+        }
+
+        /// Returns the text of the form without the spaces around it; nil without any text.
+        private static func searchText(of request: Request) -> String? {
+            let form = request.uri.query.flatMap { try? URLEncodedFormDecoder().decode(SearchForm.self, from: $0) }
+            guard let text = form?.q, let first = text.firstIndex(where: { !$0.isWhitespace }),
+                let last = text.lastIndex(where: { !$0.isWhitespace })
+            else { return nil }
+            return String(text[first...last])
+        }
 
         init(_ request: Request) {
             let parameters = request.uri.queryParameters
-            if let position = parameters["before"].flatMap({ Int($0) }) {
+            if let text = Self.searchText(of: request) {
+                self = .search(text)
+            } else if let position = parameters["before"].flatMap({ Int($0) }) {
                 self = .files(before: position)
             } else if let position = parameters["posts"].flatMap({ Int($0) }) {
                 self = .posts(before: position)
@@ -40,7 +60,7 @@ struct OwnerPage {
     let hasSmallPictures: Bool
     private let links = Links(prefix: ".")
 
-    init(of user: String, isSignedIn: Bool, part: Part, store: Store, hasSmallPictures: Bool) {
+    init(of user: String, isSignedIn: Bool, part: Part, store: Store, hasSmallPictures: Bool) async {
         self.user = user
         self.isSignedIn = isSignedIn
         self.part = part
@@ -56,11 +76,24 @@ struct OwnerPage {
         case .posts(let position):
             files = nil
             posts = store.posts(of: user, before: position, count: Self.size)
+        case .search(let text):
+            posts = nil
+            files = await Self.search(text, of: user, in: store)
         }
     }
 
+    /// Returns nil for a text that is too long.
+    private static func search(_ text: String, of user: String, in store: Store) async -> Store.Page<Content>? {
+        guard text.utf8.count <= longestSearch else { return nil }
+        guard let pattern = NamePattern(text) else { return Store.Page(items: [], older: nil, total: 0) }
+        return await store.search(pattern, of: user, count: size)
+    }
+
     var response: Response {
-        HTMLPage.home(HTMLPage.text(title: "Outbox receiver", style: PageStyle.home.text, body: body))
+        let isRefused = files == nil && posts == nil
+        return HTMLPage.home(
+            HTMLPage.text(title: "Outbox receiver", style: PageStyle.home.text, body: body),
+            status: isRefused ? .badRequest : .ok)
     }
 
     private var body: String {
@@ -120,6 +153,7 @@ struct OwnerPage {
     // MARK: Files
 
     private var fileSection: String {
+        if case .search(let text) = part { return results(of: text) }
         guard let files else { return "" }
         guard !files.items.isEmpty else {
             let isEmpty = files.total == 0
@@ -127,11 +161,42 @@ struct OwnerPage {
         }
         return """
             \(heading(part == .latest ? "Latest files" : "Files", files.total))
-            <div class="shelf">
-            \(files.items.map(tile).joined(separator: "\n"))
-            </div>
+            \(searchForm())
+            \(shelf(files.items))
             \(pager(older: next(files), "Older files"))
             """
+    }
+
+    /// Works without a script: a browser asks for the page with the text in its address.
+    private func searchForm(_ text: String = "") -> String {
+        """
+        <form class="row search" method="get" action="./">
+        <input type="search" name="q" value="\(HTMLText.escaped(text))" maxlength="\(Self.longestSearch)" required \
+        aria-label="Name of a file" placeholder="beach.jpg, trip/*.mp4">
+        <button class="quiet">Find</button>
+        </form>
+        """
+    }
+
+    private func results(of text: String) -> String {
+        let count = files.map { files in
+            switch files.total {
+            case 0: "Nothing matches"
+            case 1: "1 file matches"
+            default: "\(files.total) files match" + (files.total > files.items.count ? "; the newest are shown" : "")
+            }
+        }
+        return """
+            <h2>Files</h2>
+            \(searchForm(text))
+            <p class="facts found">\(count ?? "The text has more than \(Self.longestSearch) bytes")</p>
+            \(shelf(files?.items ?? []))
+            \(pager(older: nil, ""))
+            """
+    }
+
+    private func shelf(_ files: [Content]) -> String {
+        files.isEmpty ? "" : "<div class=\"shelf\">\n\(files.map(tile).joined(separator: "\n"))\n</div>"
     }
 
     private func next(_ files: Store.Page<Content>) -> String? { files.older.map { "?before=\($0)" } }
@@ -160,10 +225,12 @@ struct OwnerPage {
 
     /// Returns `JPG` for `beach.jpg`; nothing for a name without a short extension.
     private static func kind(of name: String) -> String {
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return "" }
-        let kind = name[name.index(after: dot)...]
+        // Titles are names, too, and may be long.
+        let end = name.utf8.suffix(6)
+        guard let dot = end.lastIndex(of: UInt8(ascii: ".")), dot != name.startIndex else { return "" }
+        let kind = String(decoding: end[end.index(after: dot)...], as: UTF8.self)
         let isPlain = kind.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-        return isPlain && (1...5).contains(kind.count) ? kind.uppercased() : ""
+        return isPlain && !kind.isEmpty ? kind.uppercased() : ""
     }
 
     private func heading(_ title: String, _ count: Int) -> String {

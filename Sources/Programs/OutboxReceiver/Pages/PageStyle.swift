@@ -80,6 +80,8 @@ struct PageStyle {
         .card h2{margin:0 0 .75rem}
         label{display:block;margin-bottom:.35rem;color:var(--soft)}
         .row{display:flex;flex-wrap:wrap;gap:.6rem}
+        .search{max-width:34rem;margin-bottom:1rem}
+        .found{margin-bottom:1rem}
         .hint{margin:.75rem 0 0;color:var(--soft);font-size:.875rem}
         .wrong{margin:0 0 .75rem;font-weight:600}
         h2{margin:clamp(1.75rem,4vw,2.75rem) 0 .85rem;font-size:1.25rem;line-height:1.3;font-weight:650}

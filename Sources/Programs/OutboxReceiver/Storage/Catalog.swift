@@ -68,14 +68,14 @@ struct Catalog: Sendable {
     mutating func add(_ upload: Upload) {
         uploads[upload.id] = upload
         openCounts[upload.plan.user, default: 0] += 1
-        openCharges[upload.plan.user, default: 0] += upload.plan.charge
+        openCharges[upload.plan.user, default: 0] += upload.charge
         reservations.promise(upload.plan.size, to: upload.id, of: upload.plan.user)
     }
 
     mutating func remove(_ upload: Upload) {
         guard uploads.removeValue(forKey: upload.id) != nil else { return }
         openCounts[upload.plan.user, default: 0] -= 1
-        openCharges[upload.plan.user, default: 0] -= upload.plan.charge
+        openCharges[upload.plan.user, default: 0] -= upload.charge
         reservations.release(upload.id)
     }
 
@@ -94,6 +94,13 @@ struct Catalog: Sendable {
         if !known.contains(content.token) { known.append(content.token) }
         tokens[content.key] = known
         replace(content.token, by: content)
+    }
+
+    /// Returns the content as the catalog has it now, with the paths of `content` as well.
+    func merged(_ content: Content) -> Content {
+        guard var known = contents[content.token] else { return content }
+        _ = known.add(paths: content.paths.all)
+        return known
     }
 
     private mutating func replace(_ token: Hex128, by content: Content?) {

@@ -24,6 +24,10 @@ final class FileTree: Sendable {
     struct Name: Sendable {
         fileprivate let folder: Folder
         fileprivate let name: String
+        /// The path below `files/USER/`.
+        let path: String
+        /// False if the object already had this name.
+        let isNew: Bool
     }
 
     /// The directory of the last link in a batch. Most files of a batch lie in one directory.
@@ -31,13 +35,13 @@ final class FileTree: Sendable {
         fileprivate var user = ""
         fileprivate var path: [String] = []
         fileprivate var folder: Folder?
+        /// The names of the directories, each with a slash behind it. One may differ from ``path``: `trip (2)/`.
+        fileprivate var prefix = ""
     }
 
     /// Links the object under `path`. Never overwrites: if the name belongs to another content, the new link gets `
     /// (2)`. An existing link to the same content stays.
-    /// - Returns: The new link, or nil if the object already had this name.
-    @discardableResult
-    func link(_ object: ObjectName, user: String, path: SafePath) throws(Errno) -> Name? {
+    func link(_ object: ObjectName, user: String, path: SafePath) throws(Errno) -> Name {
         var openFolder = OpenFolder()
         return try link(object, user: user, path: path, &openFolder)
     }
@@ -45,14 +49,16 @@ final class FileTree: Sendable {
     /// - Parameter openFolder: The directory of the previous link; replaced by that of this link.
     func link(
         _ object: ObjectName, user: String, path: SafePath, _ openFolder: inout OpenFolder
-    ) throws(Errno) -> Name? {
+    ) throws(Errno) -> Name {
         do {
-            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name, user)
+            try open(path, user: user, &openFolder)
+            return try link(object, in: openFolder, as: path.name)
         } catch .noSuchFileOrDirectory {
             // Somebody removed a directory that the server held open.
             openFolder = OpenFolder()
             userFolders.withLock { $0[user] = nil }
-            return try link(object, in: try folder(of: path, user: user, &openFolder), as: path.name, user)
+            try open(path, user: user, &openFolder)
+            return try link(object, in: openFolder, as: path.name)
         }
     }
 
@@ -68,40 +74,45 @@ final class FileTree: Sendable {
         return folder
     }
 
-    private func folder(
-        of path: SafePath, user: String, _ openFolder: inout OpenFolder
-    ) throws(Errno) -> Folder {
-        if let folder = openFolder.folder, openFolder.user == user, openFolder.path == path.folders { return folder }
+    /// Opens the directory of `path`, unless it is open.
+    private func open(_ path: SafePath, user: String, _ openFolder: inout OpenFolder) throws(Errno) {
+        guard openFolder.folder == nil || openFolder.user != user || openFolder.path != path.folders else { return }
         var folder = try folder(of: user)
-        for name in path.folders { folder = try subfolder(name, of: folder, user) }
-        openFolder = OpenFolder(user: user, path: path.folders, folder: folder)
-        return folder
+        var prefix = ""
+        for wanted in path.folders {
+            let (subfolder, name) = try subfolder(wanted, of: folder, user)
+            folder = subfolder
+            prefix += name + "/"
+        }
+        openFolder = OpenFolder(user: user, path: path.folders, folder: folder, prefix: prefix)
     }
 
-    private func link(
-        _ object: ObjectName, in folder: Folder, as wanted: String, _ user: String
-    ) throws(Errno) -> Name? {
+    private func link(_ object: ObjectName, in open: OpenFolder, as wanted: String) throws(Errno) -> Name {
+        guard let folder = open.folder else { throw .noSuchFileOrDirectory }
         for number in 1...Self.highestNumber {
             let name = SafePath.numbered(wanted, number)
             do {
                 try objects.link(object, into: folder, as: name)
-                charge(Charge.entry, to: user)
-                return Name(folder: folder, name: name)
+                charge(Charge.entry, to: open.user)
+                return Name(folder: folder, name: name, path: open.prefix + name, isNew: true)
             } catch .fileExists {
-                if try isSame(name, in: folder, as: object) { return nil }
+                guard try isSame(name, in: folder, as: object) else { continue }
+                return Name(folder: folder, name: name, path: open.prefix + name, isNew: false)
             }
         }
         let name = "\(Hex128.random()).\(wanted.suffix(100))"
         try objects.link(object, into: folder, as: name)
-        charge(Charge.entry, to: user)
-        return Name(folder: folder, name: name)
+        charge(Charge.entry, to: open.user)
+        return Name(folder: folder, name: name, path: open.prefix + name, isNew: true)
     }
 
     /// Opens the directory `name`. If a file has this name, opens the first possible ` (2)` and so on.
-    private func subfolder(_ name: String, of folder: Folder, _ user: String) throws(Errno) -> Folder {
+    /// - Returns: The directory and its name.
+    private func subfolder(_ name: String, of folder: Folder, _ user: String) throws(Errno) -> (Folder, String) {
         for number in 1...Self.highestNumber {
+            let name = SafePath.numbered(name, number)
             do {
-                return try folder.folder(SafePath.numbered(name, number)) { charge(Charge.block, to: user) }
+                return (try folder.folder(name) { charge(Charge.block, to: user) }, name)
             } catch .notDirectory {
                 continue
             } catch .tooManySymbolicLinkLevels {

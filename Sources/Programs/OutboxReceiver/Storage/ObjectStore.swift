@@ -23,6 +23,12 @@ final class ObjectStore: Sendable {
         }
     }
 
+    /// Opens the objects of a receiver, which may be running, to read them. Returns nil if there are none.
+    init?(reading root: Folder) throws(Errno) {
+        guard let objects = try root.existingFolder("objects") else { return nil }
+        self.objects = objects
+    }
+
     /// Moves the sealed file `name` from `uploads` to the first free object name.
     func place(_ name: String, of uploads: Folder, md5: Hex128) throws(Errno) -> ObjectName {
         var object = ObjectName(md5: md5, variant: 0)
@@ -94,19 +100,50 @@ final class ObjectStore: Sendable {
         return status.isRegular && status.size == content.key.size
     }
 
-    /// Computes the SHA-256 of the object's bytes. Returns nil if the object is gone.
-    func sha256(of object: ObjectName) throws(Errno) -> Hex256? {
+    /// Computes the SHA-256 of the object's bytes, and lets other work on the same thread have its turn meanwhile. Returns nil
+    /// if the object is gone.
+    func sha256(of object: ObjectName) async throws -> Hex256? {
         guard let file = try open(object) else { return nil }
-        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
-        defer { piece.deallocate() }
         var digest = RunningSHA256()
         var offset: Int64 = 0
-        while true {
+        while let next = try read(file, from: offset, { digest.update($0) }) {
+            offset = next
+            await Task.yield()
+        }
+        return Hex256(digest: digest.digest())
+    }
+
+    /// Whether the object's bytes have the digests of the content. Returns nil if the object is gone.
+    func isWhole(_ content: Content) throws(Errno) -> Bool? {
+        var md5 = RunningMD5()
+        var sha256 = content.sha256.map { _ in RunningSHA256() }
+        guard let file = try open(content.object) else { return nil }
+        var offset: Int64 = 0
+        while let next = try read(
+            file, from: offset,
+            {
+                md5.update($0)
+                sha256?.update($0)
+            })
+        { offset = next }
+        return md5.digest() == content.key.md5 && sha256.map { Hex256(digest: $0.digest()) } == content.sha256
+    }
+
+    /// Passes 16 MiB of a file to `body`, in pieces.
+    /// - Returns: Where the rest begins; nil at the end of the file.
+    private func read(
+        _ file: OpenFile, from start: Int64, _ body: (UnsafeRawBufferPointer) -> Void
+    ) throws(Errno) -> Int64? {
+        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.pieceSize, alignment: 16)
+        defer { piece.deallocate() }
+        var offset = start
+        for _ in 0..<16 {
             let count = try file.read(into: piece, at: offset)
-            if count == 0 { return Hex256(digest: digest.digest()) }
-            digest.update(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+            if count == 0 { return nil }
+            body(UnsafeRawBufferPointer(rebasing: piece[..<count]))
             offset += Int64(count)
         }
+        return offset
     }
 
     /// Removes the object's name. Hard links to the object stay.

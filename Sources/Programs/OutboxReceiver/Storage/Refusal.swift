@@ -40,6 +40,9 @@ struct Refusal: Error, Equatable {
         status: .tooManyRequests, message: "Too many requests at a time.", retryAfter: 1)
     static let tooManyPosts = Refusal(
         status: .tooManyRequests, message: "Too many posts. Remove some.", retryAfter: 300)
+    static let tooManyTwins = Refusal(
+        status: .conflict,
+        message: "Too many different files have this MD5 and size.")
     static let diskFull = Refusal(
         status: .init(code: 507, reasonPhrase: "Insufficient Storage"), message: "The server's disk is too full.",
         retryAfter: 300)

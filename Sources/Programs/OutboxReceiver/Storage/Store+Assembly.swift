@@ -91,16 +91,19 @@ extension Store {
         guard upload.isLarge else { return finishLater(upload) }
         // Write and compare the file before its batch, so that the batch need not wait for it.
         Task(executorPreference: largeFileThreads) {
-            guard !self.write([upload]).isEmpty else { return }
-            self.prepare(upload)
-            self.finishLater(upload)
+            await self.largeWork.inTurn(of: upload.plan.user) {
+                guard !self.write([upload]).isEmpty else { return }
+                self.prepare(upload)
+                self.finishLater(upload)
+            }
         }
     }
 
     private func prepare(_ upload: Upload) {
         do throws(Errno) {
             guard upload.object == nil else { return }
-            let known = withBooks { $0.catalog.contents(upload.plan.content) }.map(\.object)
+            let known = withBooks { $0.catalog.contents(upload.plan.content) }
+                .prefix(limits.mostTwins).map(\.object)
             if let object = try objects.duplicate(of: upload.dataName, in: uploads, among: known) {
                 try uploads.remove(upload.dataName)
                 upload.moved(to: object, isNew: false)

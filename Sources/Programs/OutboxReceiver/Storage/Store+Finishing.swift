@@ -26,9 +26,10 @@ extension Store {
     private struct Placed {
         let upload: Upload
         let content: Content
-        let isNew: Bool
-        /// The new link below `files/`; nil if the object already had this name.
-        let name: FileTree.Name?
+        /// Whether the content is new, or is linked under a new path.
+        let isChanged: Bool
+        /// The link below `files/`.
+        let name: FileTree.Name
     }
 
     /// Confirms this verified upload with the next batch.
@@ -46,7 +47,10 @@ extension Store {
             do throws(Errno) {
                 let key = upload.plan.content
                 let known = contents[key] ?? withBooks { $0.catalog.contents(key) }
-                let item = try place(upload, among: known, &openFolder)
+                guard let item = try place(upload, among: known, &openFolder) else {
+                    reject(upload)
+                    continue
+                }
                 contents[key] = known.filter { $0.token != item.content.token } + [item.content]
                 placed.append(item)
             } catch .noSuchFileOrDirectory {
@@ -111,31 +115,33 @@ extension Store {
     }
 
     /// - Parameter known: The user's contents with this MD5 and size, including those of the same batch.
+    /// - Returns: Nil if the user has too many different contents with this MD5 and size.
     private func place(
         _ upload: Upload, among known: [Content], _ openFolder: inout FileTree.OpenFolder
-    ) throws(Errno) -> Placed {
+    ) throws(Errno) -> Placed? {
         let plan = upload.plan
-        let object = try object(of: upload, among: known)
+        guard let object = try object(of: upload, among: known) else { return nil }
         let path = SafePath(path: plan.path, fileName: plan.fileName)
         let name = try tree.link(object, user: plan.user, path: path, &openFolder)
         let former = known.first { $0.object == object && !$0.contradicts(plan.sha256) }
-        let content =
+        var content =
             former
             ?? Content(
                 key: plan.content, token: .random(), object: object, name: path.name, type: plan.type,
                 sha256: plan.sha256, at: now())
-        return Placed(upload: upload, content: content, isNew: former == nil, name: name)
+        let hasNewPath = content.add(paths: [path.text, name.path])
+        return Placed(upload: upload, content: content, isChanged: former == nil || hasNewPath, name: name)
     }
 
     /// Returns the existing object with the same bytes, or turns the data file into a new object. Candidates are the
     /// user's own contents and unused objects, left by a kill or power cut between a batch's rename and its journal
     /// entries. Other users' contents are never compared: the free space or the time would tell what they have.
-    private func object(of upload: Upload, among known: [Content]) throws(Errno) -> ObjectName {
+    private func object(of upload: Upload, among known: [Content]) throws(Errno) -> ObjectName? {
         if let object = upload.object { return object }
         let plan = upload.plan
         try uploads.seal(upload.dataName, modified: plan.modified)
         let candidates =
-            try known.map(\.object)
+            try known.prefix(limits.mostTwins).map(\.object)
             + objects.all(md5: plan.md5).filter { object in
                 !objects.isNew(object) && withBooks { !$0.catalog.uses(object) }
             }
@@ -144,6 +150,7 @@ extension Store {
             upload.moved(to: object, isNew: false)
             return object
         }
+        if known.count >= limits.mostTwins { return nil }
         // A content removed from `objects/` returns under its old name, so its URL works again.
         for content in known where !content.contradicts(plan.sha256) {
             guard try objects.move(upload.dataName, of: uploads, to: content.object) else { continue }
@@ -158,12 +165,12 @@ extension Store {
     private func record(_ placed: [Placed]) throws(Errno) {
         guard !placed.isEmpty else { return }
         let time = now()
-        let entries = placed.flatMap { item in
-            let finished = JournalEntry.finished(
-                item.upload.id, user: item.upload.plan.user, content: item.content.token, at: time)
-            return item.isNew ? [.content(item.content), finished] : [finished]
-        }
         try withBooks { books throws(Errno) in
+            let entries = placed.flatMap { item in
+                let finished = JournalEntry.finished(
+                    item.upload.id, user: item.upload.plan.user, content: item.content.token, at: time)
+                return item.isChanged ? [.content(books.catalog.merged(item.content)), finished] : [finished]
+            }
             try books.journal.append(entries)
             books.catalog.unconfirmed = entries
         }
@@ -174,7 +181,7 @@ extension Store {
         withBooks { books in
             books.catalog.unconfirmed = []
             for item in placed {
-                if item.isNew { books.catalog.add(item.content) }
+                if item.isChanged { books.catalog.add(books.catalog.merged(item.content)) }
                 books.catalog.add(
                     item.upload.id,
                     Catalog.FinishedID(user: item.upload.plan.user, content: item.content.token, at: time))
@@ -207,7 +214,7 @@ extension Store {
     private func takeBack(_ placed: [Placed]) {
         for item in placed {
             do throws(Errno) {
-                if let name = item.name { try tree.unlink(name, from: item.content.object) }
+                if item.name.isNew { try tree.unlink(item.name, from: item.content.object) }
             } catch {
                 logger.error(
                     "cannot remove the name of an upload that is rolled back",

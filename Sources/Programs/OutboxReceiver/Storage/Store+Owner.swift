@@ -33,6 +33,35 @@ extension Store {
         return Page(items: contents.filter { objects.holds($0) }, older: older, total: total)
     }
 
+    /// The contents that a search looks at while it holds the books.
+    private static let searchedAtATime = 4096
+
+    /// Returns the user's files that match, the newest first.
+    ///
+    /// Other work goes on between the parts of a long search, also on the thread of this task.
+    /// - Parameter count: The most items. The total counts the other matches as well.
+    func search(_ pattern: NamePattern, of user: String, count: Int) async -> Page<Content> {
+        var found: [Content] = []
+        var others = 0
+        var position: Int?
+        repeat {
+            let (contents, older) = withBooks { books in
+                let page = books.catalog.arrivals(of: user, before: position, count: Self.searchedAtATime).0
+                return (page.tokens.compactMap { books.catalog.contents[$0] }, page.older)
+            }
+            for content in contents where pattern.matches(content) {
+                if found.count == count {
+                    others += 1
+                } else if objects.holds(content) {
+                    found.append(content)
+                }
+            }
+            position = older
+            await Task.yield()
+        } while position != nil
+        return Page(items: found, older: nil, total: found.count + others)
+    }
+
     /// Returns posts of the user, by their date.
     func posts(of user: String, before position: Int?, count: Int) -> Page<Post> {
         let (commits, older, total) = withBooks { books in

@@ -24,7 +24,7 @@ extension Store {
         if wanted > withBooks({ $0.catalog.reservations.space(for: user, free: free) }) { lapseReservations() }
         // Ids take space too.
         if free <= 0 { throw Refusal.diskFull }
-        let charge = uploads.reduce(into: Int64(0)) { $0 += $1.plan.charge }
+        let charge = uploads.reduce(into: Int64(0)) { $0 += $1.charge }
         try withBooks { books in
             if !uploads.isEmpty {
                 guard books.catalog.openCount(of: user) + uploads.count <= limits.maximumOpenUploads else {
@@ -51,17 +51,28 @@ extension Store {
     /// Without a SHA-256, contents with the same MD5 and size are indistinguishable, and the client must send all
     /// bytes.
     private func existingContent(for plan: UploadPlan) async throws -> Content? {
-        let known = withBooks { $0.catalog.contents(plan.content) }.filter { objects.holds($0) }
+        let known = withBooks { $0.catalog.contents(plan.content) }.prefix(limits.mostTwins).filter {
+            objects.holds($0)
+        }
         guard let sha256 = plan.sha256 else { return known.count == 1 ? known.first : nil }
         for content in known where try await digest(of: content) == sha256 { return content }
+        guard known.count < limits.mostTwins else { throw Refusal.tooManyTwins }
         return nil
+    }
+
+    private func read(_ content: Content) async throws -> Hex256? {
+        try await largeWork.inTurn(of: content.key.user) {
+            try await Task(executorPreference: largeFileThreads) { try await self.objects.sha256(of: content.object) }
+                .value
+        }
     }
 
     /// Returns the content's SHA-256. Computes it on the first request and stores it.
     private func digest(of content: Content) async throws -> Hex256? {
         if let digest = content.sha256 { return digest }
-        let reading = Task(executorPreference: largeFileThreads) { try self.objects.sha256(of: content.object) }
-        guard let digest = try await reading.value else { return nil }
+        guard let digest = try await readings.value(for: content.token, { try await self.read(content) }) else {
+            return nil
+        }
         try withBooks { books in
             guard var known = books.catalog.contents[content.token], known.object == content.object else { return }
             known.sha256 = digest
@@ -75,12 +86,22 @@ extension Store {
     private func link(_ content: Content, _ plan: UploadPlan) {
         guard withBooks({ room(for: plan.user, $0.catalog) }) >= plan.charge - Charge.file(plan.size) else { return }
         do throws(Errno) {
-            try tree.link(
-                content.object, user: plan.user, path: SafePath(path: plan.path, fileName: plan.fileName))
+            let path = SafePath(path: plan.path, fileName: plan.fileName)
+            let name = try tree.link(content.object, user: plan.user, path: path)
+            try record([path.text, name.path], of: content)
         } catch {
             // The content is stored under its first name; a missing second link is no reason to send it again.
             logger.warning(
                 "cannot link a file under its name", metadata: ["name": "\(plan.quotedName)", "error": "\(error)"])
+        }
+    }
+
+    /// Adds paths to the content, so that a search by these paths finds it.
+    private func record(_ paths: [String], of content: Content) throws(Errno) {
+        try withBooks { books throws(Errno) in
+            guard var known = books.catalog.contents[content.token], known.add(paths: paths) else { return }
+            try books.journal.append([.content(known)])
+            books.catalog.add(known)
         }
     }
 }

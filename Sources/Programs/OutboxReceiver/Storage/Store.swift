@@ -30,6 +30,8 @@ final class Store: Sendable {
         var maximumFileSize: Int64
         /// The most unfinished uploads per user.
         var maximumOpenUploads: Int
+        /// How many different contents of a user may have the same MD5 and size: more are made only to harm.
+        var mostTwins = 8
         /// The most bytes per user; nil: no limit.
         var quota: Int64?
         /// The quotas of single users, in place of ``quota``; `Int64.max` for no limit.
@@ -66,7 +68,13 @@ final class Store: Sendable {
     let digestThreads = DiskThreads(count: 2)
     /// Threads for work on a whole large file: the wait for the disk, comparison, SHA-256. Separate from the digests,
     /// for which requests wait.
-    let largeFileThreads = DiskThreads(count: 2)
+    let largeFileThreads = DiskThreads(count: 4)
+    /// Of a user's large files, one at a time is worked on.
+    let largeWork = Turns(most: 1)
+    /// The contents that are being read for their SHA-256.
+    let readings = SharedWork<Hex128, Hex256?>()
+    /// Rewrites the journal.
+    private let journalThread = DiskThreads(count: 1)
     /// 16 MiB of memory for blocks.
     let blocks = BlockBuffers(limit: 32)
 
@@ -154,7 +162,7 @@ final class Store: Sendable {
     /// Rewrites a journal that has grown much.
     private func compactIfLong() {
         guard books.withLock({ $0.journal.takeWishForRewrite() }) else { return }
-        Task(executorPreference: largeFileThreads) {
+        Task(executorPreference: journalThread) {
             do throws(Errno) { try self.compactJournal() } catch {
                 self.logger.error("cannot rewrite the journal", metadata: ["error": "\(error)"])
             }

@@ -80,6 +80,8 @@ final class Upload: Sendable {
 
     let id: Hex128
     let plan: UploadPlan
+    /// ``UploadPlan/charge``, counted once: its path may have thousands of parts.
+    let charge: Int64
     private let state: Mutex<State>
     /// Locked while a request writes. Separate from `state`, for which the digests would otherwise wait.
     private let writing = Lock()
@@ -87,6 +89,7 @@ final class Upload: Sendable {
     init(id: Hex128, plan: UploadPlan, at time: Int64) {
         self.id = id
         self.plan = plan
+        charge = plan.charge
         state = Mutex(
             State(
                 arrived: BlockSet(capacity: plan.blockCount), digest: RunningDigest(withSHA256: plan.sha256 != nil),

@@ -23,7 +23,8 @@ enum LogText {
 
     /// Returns the text with line breaks, invisible characters and direction marks escaped as `\u{…}`.
     static func escaped(_ text: String) -> String {
-        text.unicodeScalars.reduce(into: "") { append($1, to: &$0) }
+        if text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { return text }
+        return text.unicodeScalars.reduce(into: "") { append($1, to: &$0) }
     }
 
     private static func append(_ scalar: Unicode.Scalar, to text: inout String) {

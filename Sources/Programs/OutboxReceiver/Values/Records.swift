@@ -45,6 +45,16 @@ struct Content: Equatable, Sendable {
     var sha256: Hex256?
     /// When the content was stored, in seconds since 1970; nil if an older version stored it.
     var at: Int64?
+    /// Where the content was wanted and linked, unless only under its ``name``. Owners may have renamed and moved the
+    /// links. Empty if an older version stored the content.
+    var paths = ArrivalPaths()
+
+    /// Records paths below `files/USER/`, such as `trip/beach.jpg` and, because this name was taken,
+    /// `trip/beach (2).jpg`. Returns false if all are known.
+    mutating func add(paths new: [some StringProtocol]) -> Bool {
+        let others = new.filter { !$0.utf8.elementsEqual(name.utf8) }
+        return others.reduce(false) { paths.add($1) || $0 }
+    }
 
     /// Whether the content is known to have another SHA-256.
     func contradicts(_ sha256: Hex256?) -> Bool {

@@ -94,7 +94,8 @@ let package = Package(
         room("Digests", in: "System", ["CCrypto", "CXXHash", "LinuxSystem", "UploadCore"]),
         room("FileWatch", in: "Disk", ["CLinux", "LinuxSystem", "UploadCore", systemPackage]),
         room(
-            "Ledger", in: "Disk", ["CLMDB", "CLinux", "CXXHash", "LinuxSystem", "UploadCore", logging, systemPackage]),
+            "Ledger", in: "Disk",
+            ["CLMDB", "CLinux", "CXXHash", "LinuxSystem", "Text", "UploadCore", logging, systemPackage]),
         room("NetworkWatch", in: "Network", ["CLinux", "LinuxSystem", systemPackage]),
         room("Transport", in: "Network", ["CCurl", "LinuxSystem", "URLs", httpTypes]),
         room(
@@ -143,8 +144,9 @@ let package = Package(
         room(
             "ControlAPI", in: "Agent",
             [
-                "CLinux", "Clocks", "DashboardPage", "Digests", "LinuxSystem", "Reports", "RequestTurns", "Session",
-                "Text", "URLs", "UploadCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioHTTPTypes,
+                "CLinux", "Clocks", "DashboardPage", "Digests", "Ledger", "LinuxSystem", "Reports", "RequestTurns",
+                "Session", "Text", "URLs", "UploadCore", httpTypes, hummingbird, hummingbirdCore, logging, nioCore,
+                nioHTTPTypes,
                 nioPosix, serviceLifecycle, systemPackage,
             ]),
         room("Console", in: "Agent", ["AgentConfiguration", "CLinux", "LinuxSystem", "Reports", "Text", "UploadCore"]),
@@ -172,8 +174,9 @@ let package = Package(
         program(
             "outbox", in: "Programs",
             [
-                "Agent", "AgentConfiguration", "Console", "ControlAPI", "Doctor", "LinuxSystem", "Processes", "Reports",
-                "Session", "SystemdService", "Text", "UploadCore", "Versions", argumentParser, logging, systemPackage,
+                "Agent", "AgentConfiguration", "Console", "ControlAPI", "Doctor", "Ledger", "LinuxSystem", "Processes",
+                "Reports", "Session", "SystemdService", "Text", "UploadCore", "Versions", argumentParser, logging,
+                systemPackage,
             ]),
 
         // The only importer of libvips: a process of its own, which may die over a picture.
@@ -284,8 +287,8 @@ let package = Package(
         tests(
             "ControlAPITests", in: "Agent",
             [
-                "AgentTestSupport", "ControlAPI", "LinuxSystem", "Reports", "Session", "TestSupport", "UploadCore",
-                httpTypes, logging, serviceLifecycle, systemPackage,
+                "AgentTestSupport", "ControlAPI", "Ledger", "LinuxSystem", "Reports", "Session", "TestSupport",
+                "UploadCore", httpTypes, logging, serviceLifecycle, systemPackage,
             ]),
         tests(
             "ConsoleTests", in: "Agent",

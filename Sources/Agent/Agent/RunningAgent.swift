@@ -263,7 +263,7 @@ struct RunningAgent: Service {
                 pictures: processorCount(), videos: 1, storedBytes: configuration.media.productsMaxSize),
             portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
             session: session, pauseMark: PauseMark(state: configuration.state),
-            retention: configuration.sidecars.retention,
+            retention: configuration.sidecars.retention, historyKeep: configuration.history.keep ?? .zero,
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)
         return Uploader(

@@ -30,6 +30,15 @@ final class StateDirectory: Sendable {
     /// Gives the lock up, just before the process ends.
     func release() { flock(lock.rawValue, LOCK_UN) }
 
+    /// Whether a process owns the state directory.
+    static func isOwned(_ path: String) -> Bool {
+        guard let lock = try? SharedDescriptor(opening: path + "/lock", flags: O_RDONLY | O_NOFOLLOW) else {
+            return false
+        }
+        // Whoever takes the lock meanwhile tries again (`take`).
+        return flock(lock.rawValue, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK
+    }
+
     private static func create(_ path: String) throws(AgentFailure) {
         do {
             if (try? FileStatus(path: path)) == nil { try Directory.create(path) }

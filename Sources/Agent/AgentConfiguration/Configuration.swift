@@ -18,6 +18,8 @@ package struct Configuration: Sendable, Equatable {
     package var intake = Intake()
     /// `[sidecars]`
     package var sidecars = Sidecars()
+    /// `[history]`
+    package var history = History()
     /// `[media]`
     package var media = Media()
     /// `[upload]`
@@ -75,6 +77,12 @@ extension Configuration {
         package var retention: Duration = .seconds(24 * 3600)
         /// Whether rejected files get a sidecar with the reason.
         package var rejected = true
+    }
+
+    /// The journal of outcomes.
+    package struct History: Sendable, Equatable {
+        /// How long an outcome stays; `nil`: only until every hook has it.
+        package var keep: Duration? = .seconds(365 * 24 * 3600)
     }
 
     /// Processing of pictures and videos before they are sent.

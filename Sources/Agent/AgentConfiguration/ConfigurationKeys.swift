@@ -6,7 +6,7 @@ extension ConfigurationKey {
 
     /// All keys except the user's own styles, in the order of `agent.toml`.
     static let all: [ConfigurationKey] =
-        places + intake + sidecars + media + upload + remote + portrait + avatarCache + control + log
+        places + intake + sidecars + history + media + upload + remote + portrait + avatarCache + control + log
 
     /// The tables, ``styles`` included.
     static let tables: [String] = {
@@ -57,6 +57,12 @@ extension ConfigurationKey {
             "how long the sidecar of a removed file may stay"),
         ConfigurationKey(
             "sidecars.rejected", \.sidecars.rejected, .boolean, "`false`: no sidecars for rejected files"),
+    ]
+
+    private static let history = [
+        ConfigurationKey(
+            "history.keep", \.history.keep, .noneOr(.duration(.seconds(1)...Units.longest), none: "0"),
+            "how long the journal keeps an outcome; `\"0\"`: until every hook has it")
     ]
 
     private static let media = [

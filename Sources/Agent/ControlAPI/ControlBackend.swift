@@ -1,3 +1,4 @@
+package import Ledger
 package import Reports
 package import Session
 package import UploadCore
@@ -20,7 +21,10 @@ package protocol ControlBackend: Sendable {
     func thumbnail(of key: ContentKey) async -> [UInt8]?
 
     /// Returns what was sent during the last hour.
-    func history() async -> TransferHistory
+    func transfers() async -> TransferHistory
+
+    /// Returns the outcomes that a query wants, the latest first.
+    func outcomes(_ query: JournalQuery) async -> Journal
 
     /// Returns the settings in force as JSON, without secrets.
     func settings() async -> [UInt8]

@@ -5,6 +5,7 @@ import Hummingbird
 import LinuxSystem
 import NIOCore
 import Reports
+import UploadCore
 
 /// Builds the replies of the control interface.
 enum ControlReply {
@@ -99,6 +100,19 @@ enum ControlReply {
             text.writeString(",")
             text.writeBytes(json.bytes.dropFirst())
             text.writeString("\n")
+            try await writer.write(text)
+        }
+    }
+
+    /// `{"history":[…],"next":…}`, one outcome per line; `next` continues with older ones.
+    ///
+    /// - Parameter limit: the number of outcomes asked for.
+    static func history(_ journal: Journal, mayContinue limit: Int) -> Response {
+        streamed { writer in
+            var text = ByteBuffer(string: "{\"history\":[")
+            try await write(journal.entries, into: &text, to: &writer) { journal.json($0) }
+            let next = journal.entries.count == limit ? journal.entries.last?.number : nil
+            text.writeString("\n],\"next\":\(next.map { "\($0)" } ?? "null")}\n")
             try await writer.write(text)
         }
     }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Hummingbird
+import Ledger
 import NIOCore
 import Reports
 import UploadCore
@@ -110,7 +111,11 @@ struct ControlRoutes: Sendable {
                 ByteBuffer(bytes: bytes), type: "image/jpeg", tag: "\(key)",
                 caching: "private, max-age=86400, immutable", to: request)
         }
-        table.add(.get, "/v1/history") { [backend] _, _ in try ControlReply.encoded(await backend.history()) }
+        table.add(.get, "/v1/transfers") { [backend] _, _ in try ControlReply.encoded(await backend.transfers()) }
+        table.add(.get, "/v1/history") { [backend] request, _ in
+            let query = try JournalQuery(request)
+            return ControlReply.history(await backend.outcomes(query), mayContinue: query.limit)
+        }
         table.add(.get, "/v1/configuration") { [backend] _, _ in ControlReply.json(await backend.settings()) }
     }
 

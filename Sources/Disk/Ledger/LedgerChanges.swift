@@ -5,6 +5,7 @@ struct LedgerChanges {
     let drops: DropTable
     var encoder = RecordEncoder()
     private var states = StateChange()
+    private var journal = JournalTable()
 
     init(drops: DropTable) {
         self.drops = drops
@@ -52,6 +53,9 @@ struct LedgerChanges {
             try put(record, record.key, in: transaction)
         case .forgetRemoval(let handle, let scope):
             try transaction.remove(LedgerTable.removals.table, RemovalRecord(handle, scope).key)
+        case .outcome(let row): try journal.append(row, in: transaction, encoder: &encoder)
+        case .place(let path, let now): try journal.move(path, to: now, in: transaction, encoder: &encoder)
+        case .trimJournal(let number): try journal.trim(before: number, in: transaction)
         case .setting(let name, let value?):
             try put(SettingRecord(value: value), Array(name.utf8), in: transaction)
         case .setting(let name, nil):

@@ -26,6 +26,8 @@ enum LedgerKeys {
         bigEndian(key.high, key.low)
     }
 
+    /// Bytes of a number.
+    static let numberSize = 8
     /// Bytes of a content's key.
     static let contentSize = 16
     /// Bytes of a place in the queue.

@@ -67,7 +67,7 @@ private struct SalvageImport {
         try copy([.meta], of: pages)
         // Without the secret, seals and digests cannot be compared any more.
         let keyed: Set<LedgerTable> = secret == nil ? [] : [.confirmations, .uploads, .parked, .products]
-        try copy(keyed.union([.settings, .drops, .sources, .removals]), of: pages)
+        try copy(keyed.union([.settings, .drops, .sources, .removals, .journal]), of: pages)
         if secret != nil { try copy([.digests, .fragments], of: pages) }
     }
 
@@ -134,8 +134,17 @@ private struct SalvageImport {
             let value = record.value.withUnsafeBytes { try? MetaRecord.decode($0, key: record.key).get().value }
             if record.key == LedgerSchema.secretKey, value?.count == LedgerSchema.secretSize { secret = value }
             return false
-        case .contents, .directories, .queue, .start:
+        case .contents, .directories, .queue, .start, .names:
             return false
+        case .journal:
+            let number = LedgerKeys.number(record.key.prefix(LedgerKeys.numberSize))
+            let path = record.value.withUnsafeBytes { value in
+                record.key.count == LedgerKeys.numberSize
+                    ? try? JournalRow.decode(value, key: record.key).get().path
+                    : try? JournalPlace.decode(value, key: record.key).get().path
+            }
+            guard let path else { return false }
+            try JournalTable().index(path, number, in: transaction)
         case .fragments:
             // Fragment states without their upload would count for the next upload of the same content.
             guard try transaction.reading.hasUpload(Array(record.key.prefix(16))) else { return false }

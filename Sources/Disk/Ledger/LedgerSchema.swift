@@ -3,8 +3,8 @@ import SystemPackage
 
 /// The version of the ledger's layout, and the migrations from older versions.
 enum LedgerSchema {
-    /// The present version: that of 0.2.0.
-    static let current: UInt32 = 9
+    /// The present version: 9, that of 0.2.0, with the tables of the journal.
+    static let current: UInt32 = 10
     /// The oldest version that can be migrated. Ledgers of older versions are rebuilt from their records.
     static let oldest: UInt32 = 9
     /// Bytes in the secret that keys the block digests: XXH3's default size (XXH3_SECRET_DEFAULT_SIZE).
@@ -12,7 +12,18 @@ enum LedgerSchema {
 
     /// Migrates a ledger from one version to the next; `migrations` has the older version as key.
     typealias Migration = @Sendable (borrowing WriteTransaction) throws(LMDBError) -> Void
-    static let migrations: [UInt32: Migration] = [:]
+    static let migrations: [UInt32: Migration] = [
+        // Opening the file created the tables of the journal.
+        9: { _ in }
+    ]
+
+    /// The first version with a table.
+    static func firstVersion(with table: LedgerTable) -> UInt32 {
+        switch table {
+        case .journal, .names: 10
+        default: oldest
+        }
+    }
 
     static let versionKey = Array("schema".utf8)
     static let secretKey = Array("digest_secret".utf8)

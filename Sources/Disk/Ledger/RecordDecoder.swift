@@ -48,6 +48,16 @@ struct RecordDecoder {
         Array(field())
     }
 
+    /// Reads some bytes.
+    mutating func readBytes(count: Int) -> [UInt8] {
+        guard !failed, count >= 0, count <= bytes.count - offset else {
+            failed = true
+            return []
+        }
+        defer { offset += count }
+        return Array(bytes[offset..<(offset + count)])
+    }
+
     /// Skips numbers of a known size.
     mutating func skip(_ size: Int) {
         guard !failed, bytes.count - offset >= size else { return fail() }

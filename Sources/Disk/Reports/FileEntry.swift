@@ -113,7 +113,7 @@ package struct Attention: Codable, Equatable, Sendable {
     }
 }
 
-/// What was sent during the last hour, for `GET /v1/history`. One number for each interval, the latest last.
+/// What was sent during the last hour, for `GET /v1/transfers`. One number for each interval, the latest last.
 package struct TransferHistory: Codable, Equatable, Sendable {
     /// Seconds of one interval.
     package var interval: Int

@@ -25,5 +25,5 @@ extension RelativePath {
     }
 
     /// The bytes in base64 if they are not UTF-8; nil otherwise.
-    var base64IfNotUTF8: String? { isUTF8 ? nil : Data(bytes).base64EncodedString() }
+    package var base64IfNotUTF8: String? { isUTF8 ? nil : Data(bytes).base64EncodedString() }
 }

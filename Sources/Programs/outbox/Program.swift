@@ -34,7 +34,10 @@ struct Outbox: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Files",
-                subcommands: [StatusCommand.self, DashboardCommand.self, WaitCommand.self, PruneCommand.self]),
+                subcommands: [
+                    StatusCommand.self, DashboardCommand.self, WaitCommand.self, HistoryCommand.self,
+                    ReceiptsCommand.self, PruneCommand.self,
+                ]),
             CommandGroup(name: "Posts", subcommands: [SubmitCommand.self]),
             CommandGroup(
                 name: "Uploads",

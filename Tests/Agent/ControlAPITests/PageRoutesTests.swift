@@ -76,7 +76,7 @@ struct PageRoutesTests {
     func views() async throws {
         let bench = try ControlBench()
         try await bench.serving {
-            let history = try await bench.ask("GET", "/v1/history").body
+            let history = try await bench.ask("GET", "/v1/transfers").body
             #expect(history.contains("\"bytes\":[0,5]") && history.contains("\"interval\":10"), "\(history)")
             #expect(try await bench.ask("GET", "/v1/configuration").body == "{\"settings\":[]}\n")
         }

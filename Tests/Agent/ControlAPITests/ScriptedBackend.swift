@@ -1,4 +1,5 @@
 import AgentTestSupport
+import Ledger
 import Session
 import Synchronization
 import UploadCore
@@ -62,7 +63,9 @@ final class ScriptedBackend: ControlBackend {
         key == state.withLock(\.files).first?.key ? Array("jpeg".utf8) : nil
     }
 
-    func history() async -> TransferHistory {
+    func outcomes(_ query: JournalQuery) async -> Journal { Journal(ledger: "0123456789abcdef") }
+
+    func transfers() async -> TransferHistory {
         TransferHistory(
             interval: 10, end: "2026-11-23T15:10:20.000Z", bytes: [0, 5], fragments: [0, 1], failed: [0, 0])
     }

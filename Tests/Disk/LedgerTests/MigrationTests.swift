@@ -35,6 +35,26 @@ struct MigrationTests {
         #expect(try openLedger(saved).setting("kept") == [1])
     }
 
+    @Test func aLedgerWithoutAJournalIsSoundAndGetsOne() async throws {
+        let environment = try Environment(
+            path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.dropLast(2).map(\.rawValue),
+            mapSize: 64 << 20)
+        try LedgerSchema.prepare(environment, newSecret: [UInt8](repeating: 7, count: LedgerSchema.secretSize))
+        try environment.write { transaction throws(LMDBError) in
+            try LedgerSchema.put([9, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
+            try LedgerSchema.put([1], setting: "kept", in: transaction)
+        }
+        environment.close()
+        #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
+        let ledger = try openLedger(directory.path)
+        #expect(try ledger.setting("kept") == [1])
+        let row = JournalRow(time: WallTime(milliseconds: 1), subject: .file, outcome: .done, path: try path("a.jpg"))
+        await ledger.commit([.outcome(row)])
+        #expect(try ledger.journal(JournalQuery(names: ["a.jpg"])).map(\.number) == [1])
+        ledger.close()
+        #expect(try LedgerFile(directory: directory.path).inspect() == .sound)
+    }
+
     @Test func aNewerLedgerIsNeitherDamagedNorTouched() async throws {
         let ledger = try openLedger(directory.path)
         await ledger.commit([.setting("kept", [1])])
@@ -42,12 +62,12 @@ struct MigrationTests {
         let environment = try Environment(
             path: directory.path("ledger.lmdb"), tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
         try environment.write { transaction throws(LMDBError) in
-            try LedgerSchema.put([10, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
+            try LedgerSchema.put([11, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
             // A newer version may use a record format that this version can't read.
             try transaction.put(LedgerTable.drops.table, [1], [1, 2, 3])
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 10, supported: 9)) {
+        #expect(throws: LedgerError.newerSchema(found: 11, supported: 10)) {
             try LedgerFile(directory: directory.path).inspect()
         }
     }

@@ -40,10 +40,10 @@ struct OpeningTests {
     @Test func aNewerSchemaIsRefused() throws {
         let environment = try Environment(path: file, tables: LedgerTable.allCases.map(\.rawValue), mapSize: 64 << 20)
         try environment.write { transaction throws(LMDBError) in
-            try LedgerSchema.put([10, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
+            try LedgerSchema.put([11, 0, 0, 0], LedgerSchema.versionKey, in: transaction)
         }
         environment.close()
-        #expect(throws: LedgerError.newerSchema(found: 10, supported: 9)) { try openLedger(directory.path) }
+        #expect(throws: LedgerError.newerSchema(found: 11, supported: 10)) { try openLedger(directory.path) }
     }
 
     @Test func theSecretStaysTheSame() throws {

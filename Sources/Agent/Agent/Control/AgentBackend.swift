@@ -172,7 +172,18 @@ final class AgentBackend: ControlBackend, SourceBackend {
         }
     }
 
-    func history() async -> TransferHistory {
+    func outcomes(_ query: JournalQuery) async -> Journal {
+        await onReader { [ledger, logger] in
+            do throws(LedgerError) {
+                return Journal(ledger: try ledger.journalID(), entries: try ledger.journal(query))
+            } catch {
+                logger.error("the journal can't be read", metadata: ["reason": "\(error)"])
+                return Journal(ledger: "")
+            }
+        }
+    }
+
+    func transfers() async -> TransferHistory {
         await uploader.ask { [clock] _, status in status.recent.history(at: clock.now) }
     }
 

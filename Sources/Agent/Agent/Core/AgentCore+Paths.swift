@@ -7,6 +7,7 @@ extension AgentCore {
         if actions.isEmpty { return }
         var events: [MachineEvent] = []
         var writes: [LedgerWrite] = []
+        var renamed: [(old: RelativePath, new: RelativePath)] = []
         let told = actions.compactMap { if case .reportWhenDurable(let path) = $0 { path } else { nil } }
         var changed = Set(told)
         let ended = changed
@@ -19,9 +20,14 @@ extension AgentCore {
                 if ended.contains(record.path) { countOutcomeWithoutUpload(record) }
             case .upload(let event): events.append(posts.held(event) { record(of: $0) })
             case .reportWhenDurable: break
+            case .renamed(let old, let new):
+                renamed.append((old, new))
+                prepare(action)
             default: prepare(action)
             }
         }
+        // The journal finds a file under both names. The ledger knows no file that has not been hashed.
+        for (old, new) in renamed where changed.contains(new) { writes.append(.place(old, now: new)) }
         tellMachine(events, storing: writes)
         if !told.isEmpty { decision.performOnceDurable(.report(told)) }
         tellPostsOnceDurable(of: changed.sorted())

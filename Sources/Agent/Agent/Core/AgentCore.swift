@@ -153,6 +153,7 @@ final class AgentCore {
     /// - Parameter isAside: whether nothing ever waits for these changes.
     func write(_ writes: [LedgerWrite], isAside: Bool = false) {
         if isAside { decision.writesAside += writes.count }
+        let writes = isAside ? writes : writes + journalWrites(of: writes)
         for write in writes {
             book.note(write)
             switch write {

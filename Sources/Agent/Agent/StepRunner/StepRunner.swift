@@ -180,6 +180,7 @@ final class StepRunner {
         case .recoverHeldFiles: retirement.recover(except: core.book.retirement.held)
         case .catchUp: return proceedCatchUp()
         case .searchStrays: if !isEnding() { strays.begin(core) }
+        case .trimJournal: return trimJournal()
         case .forgetNotice: status.forgetNotice(at: parts.clock.now.monotonic)
         case .leaveOutbox:
             // Pending sidecars belong to the old outbox and have no place in this one.
@@ -330,6 +331,18 @@ final class StepRunner {
         parts.session.stopWatching()
         requests.cancelAll()
         products?.stopAll()
+    }
+
+    /// Removes a page of rows that are older than the configuration wants.
+    private func trimJournal() -> [AgentStep] {
+        let oldest = parts.clock.now.wall.advanced(by: .zero - parts.historyKeep).milliseconds
+        let page = core.stored.asked { () throws(LedgerError) in
+            try core.stored.ledger.journal(after: 0, atMost: 512)
+        }
+        let old = (page ?? []).prefix { $0.row.time.milliseconds <= oldest }
+        guard let last = old.last else { return [] }
+        if old.count == page?.count { report(.steps([.trimJournal])) }
+        return [.handle(.store([.trimJournal(before: last.number + 1)]))]
     }
 
     // MARK: Reports

@@ -46,6 +46,8 @@ struct UploaderParts: Sendable {
     /// Remembers `pause --all` beside the ledger; `nil` if nothing does.
     var pauseMark: PauseMark?
     var retention: Duration
+    /// How long the journal keeps an outcome.
+    var historyKeep = Duration.seconds(365 * 24 * 3600)
     var remoteProtocol: String
     /// Reported by `/v1/health`.
     var version: String

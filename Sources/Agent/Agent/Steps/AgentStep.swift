@@ -129,6 +129,8 @@ enum AgentStep: Sendable {
     case sweepThumbnails
     /// Search for sidecars that belong to no path.
     case searchStrays
+    /// Remove old rows of the journal, a page at a time.
+    case trimJournal
     /// End a notice that a scan ends.
     case forgetNotice
     /// Let go of the former outbox: another directory took its place.

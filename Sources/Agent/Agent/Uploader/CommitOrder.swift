@@ -69,7 +69,7 @@ extension LedgerWrite {
         case .forgetUpload(let key), .forgetFragments(let key), .digests(let key, _), .fragments(let key, _): key
         case .park(let key), .unpark(let key, _): key
         case .drop, .forgetDrop, .confirmation, .forgetConfirmation, .forgetParked, .removal, .forgetRemoval,
-            .product, .source, .forgetSource, .setting:
+            .product, .source, .forgetSource, .setting, .outcome, .place, .trimJournal:
             nil
         }
     }

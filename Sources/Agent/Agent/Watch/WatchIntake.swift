@@ -120,7 +120,7 @@ struct WatchIntake: Sendable {
         if !facts.hasScanned { steps.append(.sweepThumbnails) }
         if isThere { steps += [.handle(.scanFound(summary)), .handle(.retireStuck)] }
         steps += [.path(.scanned(summary)), .posts(.scanned(summary))]
-        if isThere { steps += [.forgetNotice, .searchStrays, .checkLedger] }
+        if isThere { steps += [.forgetNotice, .searchStrays, .checkLedger, .trimJournal] }
         return steps
     }
 

@@ -35,7 +35,7 @@ export const counts = async () => (await files({ limit: 0 })).counts;
 export const sources = (parameters = {}) => ask(`/v1/sources${query(parameters)}`);
 export const avatars = () => ask("/v1/avatars");
 export const profile = () => ask("/v1/profile");
-export const history = () => ask("/v1/history");
+export const transfers = () => ask("/v1/transfers");
 export const configuration = () => ask("/v1/configuration");
 
 /** Acts on one of the `files` or `sources`. */

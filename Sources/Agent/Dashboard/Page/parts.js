@@ -160,7 +160,7 @@ function showAvatars(mirror) {
 let lastHour = null; // lists with a number for each interval, the latest last
 
 export async function loadActivity() {
-  lastHour = await api.history();
+  lastHour = await api.transfers();
   drawHour();
 }
 

@@ -37,6 +37,12 @@ public enum LedgerWrite: Equatable, Sendable {
     case removal(RemoteHandle, RemoteScope)
     /// Deletes such a record.
     case forgetRemoval(RemoteHandle, RemoteScope)
+    /// Appends a row to the journal.
+    indirect case outcome(JournalRow)
+    /// Records that the file of a path's last outcome has another path now. No effect if the journal has none.
+    indirect case place(RelativePath, now: RelativePath)
+    /// Deletes the rows of the journal before a number, some hundred of them.
+    case trimJournal(before: UInt64)
     /// Stores a small value by name; nil deletes the value.
     case setting(String, [UInt8]?)
 }

@@ -19,6 +19,8 @@ extension LedgerTable {
         case .start: 12
         case .removals: 13
         case .products: 14
+        case .journal: 15
+        case .names: 16
         }
     }
 }

@@ -25,6 +25,30 @@ struct ReadTransaction: ~Copyable {
         }
     }
 
+    /// Scans a table against the byte order of its keys, from the last key below `end`, until `body` returns false.
+    ///
+    /// - Parameter end: empty for the end of the table.
+    func scanBackwards(
+        _ table: Table, before end: [UInt8], _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+    ) throws(LMDBError) {
+        defer { mapped.used() }
+        var cursor: OpaquePointer?
+        try LMDBError.check(mdb_cursor_open(handle, tables[table.index], &cursor), "mdb_cursor_open", table.name)
+        defer { mdb_cursor_close(cursor) }
+        var value = MDB_val()
+        try withKey(end) { key throws(LMDBError) in
+            var code = end.isEmpty ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
+            // Now at the first key that is not below `end`, or at none.
+            code = mdb_cursor_get(cursor, &key, &value, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV)
+            while code == MDB_SUCCESS {
+                if !body(key.bytes, value.bytes) { return }
+                mapped.used()
+                code = mdb_cursor_get(cursor, &key, &value, MDB_PREV)
+            }
+            if code != MDB_NOTFOUND { try LMDBError.check(code, "mdb_cursor_get", table.name) }
+        }
+    }
+
     /// Scans a table in the byte order of its keys, from the first key not below `start`, until `body` returns false.
     func scan(
         _ table: Table, from start: [UInt8], _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
@@ -120,16 +144,23 @@ struct WriteTransaction: ~Copyable {
     let reading: ReadTransaction
 
     /// Stores a value, replacing the key's previous value.
-    func put(_ table: Table, _ key: [UInt8], _ value: borrowing [UInt8]) throws(LMDBError) {
+    func put(
+        _ table: Table, _ key: [UInt8], _ value: borrowing [UInt8], flags: UInt32 = 0
+    ) throws(LMDBError) {
         defer { reading.mapped.used() }
         let code = value.withUnsafeBytes { bytes in
             withKey(key) { raw in
                 // LMDB copies the bytes without changing them.
                 var data = MDB_val(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
-                return mdb_put(reading.handle, reading.tables[table.index], &raw, &data, 0)
+                return mdb_put(reading.handle, reading.tables[table.index], &raw, &data, flags)
             }
         }
         try LMDBError.check(code, "mdb_put", table.name)
+    }
+
+    /// Stores a value under a key above all others of the table, which fills its pages (lmdb.h, MDB_APPEND).
+    func append(_ table: Table, _ key: [UInt8], _ value: borrowing [UInt8]) throws(LMDBError) {
+        try put(table, key, value, flags: UInt32(MDB_APPEND))
     }
 
     /// Removes all keys of a table.

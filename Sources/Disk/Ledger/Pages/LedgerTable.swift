@@ -31,4 +31,9 @@ public enum LedgerTable: String, CaseIterable, Sendable {
     case removals
     /// What recipes made of contents, by the content's key and a 64-bit hash of the recipe.
     case products
+    /// The journal of outcomes, by number. A number with a byte behind it is the key of the path that the file of this row
+    /// has now.
+    case journal
+    /// The rows of the journal by name: the first bytes of the file's name, and the row's number; no values.
+    case names
 }

@@ -108,6 +108,11 @@ package final class Agent {
 
     /// Runs another command of `outbox` with this configuration.
     package func command(_ arguments: String..., timeout: Duration = .seconds(150)) async throws -> Program.Output {
+        try await command(arguments, timeout: timeout)
+    }
+
+    /// Runs another command of `outbox` with this configuration.
+    package func command(_ arguments: [String], timeout: Duration = .seconds(150)) async throws -> Program.Output {
         try await Program.run(
             "outbox", arguments + ["--config", config], environment: environment, directory: outbox, timeout: timeout)
     }

@@ -144,6 +144,36 @@ struct AgentCoreTests {
         #expect(core.book.drops.isEmpty)
     }
 
+    @Test("appends a row to the journal in the commit that ends a path, and no second one when more is known of it")
+    func journal() throws {
+        let path = try #require(RelativePath("a.jpg"))
+        func rows(_ decision: AgentCore.Decision) -> [JournalRow] {
+            decision.writes.compactMap { if case .outcome(let row) = $0 { row } else { nil } }
+        }
+        let registering = try hashed("a.jpg")
+        #expect(rows(registering).isEmpty)
+        let sending = handle(
+            .uploads([.registered(try request(registering), key, RemoteHandle(id: "7"), .asRecorded)]))
+        let asking = handle(
+            .uploads([.acknowledged(try request(sending), key, fragment: 0, receipt: nil, took: .milliseconds(1))]))
+        let url = "http://127.0.0.1/f/7"
+        let end = handle(
+            .uploads([.finished(try request(asking), key, .confirmed(RemoteObject(id: "7", url: url)))]))
+        let row = try #require(rows(end).first)
+        #expect(rows(end).count == 1)
+        #expect(row.path == path && row.outcome == .done && row.subject == .file && row.key == key)
+        #expect(row.remote.url == url && row.type == "image/jpeg" && row.size == 4)
+        #expect(row.time == clock.now.wall)
+        #expect(rows(handle(.learned(MediaFacts(width: 4, height: 3), key, isAll: true))).isEmpty)
+        clock.advance(by: .seconds(1))
+        // A rename keeps the outcome, and says where the file is now.
+        let new = try #require(RelativePath("b.jpg"))
+        try FileManager.default.moveItem(atPath: place.path("outbox/a.jpg"), toPath: place.path("outbox/b.jpg"))
+        let renamed = handle(.path(.renamed(path, to: new)))
+        #expect(rows(renamed).isEmpty)
+        #expect(renamed.writes.contains(.place(path, now: new)))
+    }
+
     @Test("tells posts of a hashed file first, so that a draft holds the file before it is sent")
     func draft() throws {
         let directory = try #require(RelativePath("trip"))

@@ -194,7 +194,7 @@ struct WatchIntakeTests {
         #expect(
             steps(.scanned(ScanSummary())) == [
                 "problem watch ends", "scanFound", "retireStuck", "path scanned", "posts scanned", "forgetNotice",
-                "searchStrays", "checkLedger",
+                "searchStrays", "checkLedger", "trimJournal",
             ])
     }
 

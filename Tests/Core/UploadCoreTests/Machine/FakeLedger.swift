@@ -22,7 +22,7 @@ struct FakeLedger {
         case .forgetRemoval(let handle, _): removalSet.remove(handle)
         case .drop, .forgetDrop, .digests, .source, .forgetSource, .product: break
         // The machine makes none of these writes.
-        case .park, .unpark, .forgetParked, .setting: break
+        case .park, .unpark, .forgetParked, .setting, .outcome, .place, .trimJournal: break
         }
     }
 

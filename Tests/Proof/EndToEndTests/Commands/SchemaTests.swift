@@ -6,18 +6,18 @@ import Testing
 @Suite("A ledger of another format", .agents)
 struct SchemaTests {
     /// Records with the format number, including the checksum, as each format writes them.
-    private static let record9 = Data([0x55, 0x9D, 0x0B, 0x5D, 0x15, 0x1A, 0x3C, 0x4C, 1, 4, 0, 0, 0, 9, 0, 0, 0])
-    private static let record10 = Data([0x96, 0xCA, 0x43, 0xE0, 0xB7, 0x45, 0x3F, 0xA4, 1, 4, 0, 0, 0, 10, 0, 0, 0])
+    private static let present = Data([0x96, 0xCA, 0x43, 0xE0, 0xB7, 0x45, 0x3F, 0xA4, 1, 4, 0, 0, 0, 10, 0, 0, 0])
+    private static let next = Data([0x9E, 0x54, 0xC2, 0x87, 0xF6, 0x8C, 0x83, 0x81, 1, 4, 0, 0, 0, 11, 0, 0, 0])
 
     /// Rewrites a ledger of the current format into the next one.
     private func makeNewer(_ path: String) throws {
         var data = try Data(contentsOf: URL(fileURLWithPath: path))
         var changes = 0
-        while let place = data.range(of: Self.record9) {
-            data.replaceSubrange(place, with: Self.record10)
+        while let place = data.range(of: Self.present) {
+            data.replaceSubrange(place, with: Self.next)
             changes += 1
         }
-        try #require(changes > 0, "the ledger is not of format 9")
+        try #require(changes > 0, "the ledger is not of format 10")
         try data.write(to: URL(fileURLWithPath: path))
     }
 
@@ -38,7 +38,7 @@ struct SchemaTests {
         try agent.launch()
         #expect(try await agent.program?.wait() == .exited(74))
 
-        #expect(agent.said(ledger, "format 10").count == 1)
+        #expect(agent.said(ledger, "format 11").count == 1)
         #expect(try Data(contentsOf: URL(fileURLWithPath: ledger)) == newer, "not a byte of it was changed")
         #expect(Files.tree(agent.state).filter { $0.contains("damaged") } == [])
         #expect(server.count(.preLoad) == 1)

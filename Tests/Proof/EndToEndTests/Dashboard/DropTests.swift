@@ -39,7 +39,7 @@ struct DropTests {
         let page = try await browser.ask("GET", "/v1/files?page=1&search=BEACH")
         #expect(page.body.contains("\"counts\":{\"done\":2},\"next\":\"1"), "\(page)")
         struct History: Decodable { let bytes: [Int] }
-        let history = try await browser.ask("GET", "/v1/history").body
+        let history = try await browser.ask("GET", "/v1/transfers").body
         let bytes = try JSONDecoder().decode(History.self, from: Data(history.utf8)).bytes
         #expect(bytes.reduce(0, +) == 1_503_000, "\(history)")
 

@@ -158,6 +158,13 @@ let package = Package(
                 "Transport", "URLs", "UploadCore", httpTypes, logging, systemPackage,
             ]),
         room(
+            "Hooks", in: "Agent",
+            [
+                "AgentConfiguration", "CLinux", "Clocks", "Digests", "Ledger", "LinuxSystem", "Processes", "Reports",
+                "Text",
+                "Transport", "UploadCore", httpTypes, logging,
+            ]),
+        room(
             "Portrait", in: "Pictures",
             [
                 "Clocks", "Intake", "LinuxSystem", "MediaTools", "PictureJobs", "Remotes", "Text", "UploadCore",
@@ -167,7 +174,8 @@ let package = Package(
             "Agent", in: "Agent",
             [
                 "AgentConfiguration", "Avatars", "CLinux", "Clocks", "ControlAPI", "Digests", "Doctor", "FileWatch",
-                "Intake", "Ledger", "LinuxSystem", "MediaTools", "NetworkWatch", "PictureJobs", "Portrait", "Products",
+                "Hooks", "Intake", "Ledger", "LinuxSystem", "MediaTools", "NetworkWatch", "PictureJobs", "Portrait",
+                "Products",
                 "Remotes", "Reports", "Session", "Sidecars", "SystemdService", "Text", "Transport", "UploadCore",
                 "Versions", logging, serviceLifecycle, systemPackage, unixSignals,
             ]),
@@ -284,6 +292,7 @@ let package = Package(
         tests(
             "RequestTurnsTests", in: "Agent",
             ["RequestTurns", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1]),
+        tests("HooksTests", in: "Agent", ["AgentConfiguration", "Hooks", "TestSupport", "UploadCore"]),
         tests(
             "ControlAPITests", in: "Agent",
             [

@@ -4,6 +4,7 @@ import ControlAPI
 import Digests
 import FileWatch
 import Glibc
+import Hooks
 import Intake
 import Ledger
 import LinuxSystem
@@ -32,6 +33,7 @@ struct RunningAgent: Service {
     let transport: CurlTransport
     let network: NetworkWatch
     let pictures: PictureServices
+    let hooks: HookDesk?
     let session: SessionKeeper
     let environment: [String: String]
     let version: String
@@ -85,12 +87,13 @@ struct RunningAgent: Service {
             logger: logger)
         let memory = MemoryReturn()
         uploader = try Self.makeUploader(
-            configuration, ledger, remote, session, pictures, events, environment: environment, files: files,
+            configuration, ledger, remote, session, pictures, events, transport, environment: environment, files: files,
             troubles: troubles, version: version,
             onChange: {
                 notifier.changed()
                 memory.worked()
             }, logger)
+        hooks = uploader.parts.hooks
         troubles.tell(uploader)
         let watch = try Self.makeWatch(configuration, files, uploader: uploader, ledger: ledger)
         self.watch = watch
@@ -228,7 +231,8 @@ struct RunningAgent: Service {
 
     private static func makeUploader(
         _ configuration: Configuration, _ ledger: Ledger, _ remote: any Remote, _ session: SessionKeeper,
-        _ pictures: PictureServices, _ events: EventHub, environment: [String: String], files: OutboxFiles,
+        _ pictures: PictureServices, _ events: EventHub, _ transport: CurlTransport, environment: [String: String],
+        files: OutboxFiles,
         troubles: TroubleReporter, version: String,
         onChange: @escaping @Sendable () -> Void, _ logger: Logger
     ) throws(AgentFailure) -> Uploader {
@@ -249,6 +253,7 @@ struct RunningAgent: Service {
             withSHA256: configuration.intake.afterUpload != .keep, parts: remote.partDigests)
         let products = pictures.productMaker(
             configuration, environment: environment, files: files, hashPool: hashPool)
+        let hooks = try openHooks(configuration, ledger, transport, environment, clock, logger)
         let parts = Uploader.Parts(
             ledger: ledger, acknowledgements: try openLog(configuration.state), remote: remote, files: files,
             rules: rules, holding: HoldingArea(root: files.outbox),
@@ -264,10 +269,25 @@ struct RunningAgent: Service {
             portrait: pictures.portrait, sources: remote as? any SourceRemote, events: events,
             session: session, pauseMark: PauseMark(state: configuration.state),
             retention: configuration.sidecars.retention, historyKeep: configuration.history.keep ?? .zero,
+            hooks: hooks, heartbeat: Heartbeat(configuration.heartbeat, transport: transport, logger: logger),
             remoteProtocol: configuration.remote.protocol.rawValue, version: version, processID: getpid(),
             clock: clock, onChange: onChange, logger: logger)
         return Uploader(
             parts: parts, limits: UploadLimits(configuration.upload), seed: UInt64.random(in: .min ... .max))
+    }
+
+    private static func openHooks(
+        _ configuration: Configuration, _ ledger: Ledger, _ transport: CurlTransport, _ environment: [String: String],
+        _ clock: any Clocks, _ logger: Logger
+    ) throws(AgentFailure) -> HookDesk? {
+        if configuration.hooks.isEmpty { return nil }
+        do {
+            return try HookDesk(
+                configuration.hooks, ledger: ledger, transport: transport, environment: environment,
+                ceiling: configuration.upload.retryInterval, clock: clock, logger: logger)
+        } catch {
+            throw .inputOutput(path: configuration.state + "/ledger.lmdb", reason: "\(error)")
+        }
     }
 
     private static func makeWatch(
@@ -318,6 +338,7 @@ struct RunningAgent: Service {
                             returnedAddresses: Set(change.returnedAddresses.map(\.description)))
                     }
                     uploader.run { $0.handle(.uploads([.networkChanged])) }
+                    uploader.parts.hooks?.hurry()
                     pictures.networkChanged()
                 })
         } catch {

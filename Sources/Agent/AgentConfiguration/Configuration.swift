@@ -32,6 +32,10 @@ package struct Configuration: Sendable, Equatable {
     package var avatarCache = AvatarCache()
     /// `[avatar_styles]`: the steps of each named style.
     package var avatarStyles: [String: [PictureStep]] = [:]
+    /// `[[hook]]`
+    package var hooks: [Hook] = []
+    /// `[heartbeat]`
+    package var heartbeat = Heartbeat()
     /// `[control]`
     package var control = Control()
     /// `[log]`

@@ -6,13 +6,14 @@ extension ConfigurationKey {
 
     /// All keys except the user's own styles, in the order of `agent.toml`.
     static let all: [ConfigurationKey] =
-        places + intake + sidecars + history + media + upload + remote + portrait + avatarCache + control + log
+        places + intake + sidecars + history + media + upload + remote + portrait + avatarCache + heartbeat + control
+        + log
 
     /// The tables, ``styles`` included.
     static let tables: [String] = {
         var tables: [String] = []
         for key in all where !key.table.isEmpty && tables.last != key.table { tables.append(key.table) }
-        return tables + [styles]
+        return tables + [styles, HookReading.table]
     }()
 
     private static let places = [
@@ -63,6 +64,14 @@ extension ConfigurationKey {
         ConfigurationKey(
             "history.keep", \.history.keep, .noneOr(.duration(.seconds(1)...Units.longest), none: "0"),
             "how long the journal keeps an outcome; `\"0\"`: until every hook has it")
+    ]
+
+    private static let heartbeat = [
+        ConfigurationKey(
+            "heartbeat.url", \.heartbeat.url, .noneOr(.webAddress, none: ""),
+            "gets a GET while all is well, and at `/fail` behind it a POST with the problems; `\"\"`: nobody"),
+        ConfigurationKey(
+            "heartbeat.every", \.heartbeat.every, .duration(.seconds(1)...day), "the time between two of them"),
     ]
 
     private static let media = [

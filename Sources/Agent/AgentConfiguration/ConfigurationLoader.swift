@@ -68,7 +68,10 @@ package struct ConfigurationLoader: Sendable {
         if let file {
             let directory = PathResolver.normalise(file.path + "/..")
             reading.read(file: file.text, name: file.name, resolver: PathResolver(home: home, directory: directory))
-            if file.isChance { remarks = self.remarks(on: file, isReference: reading.isReference) }
+            if file.isChance {
+                remarks = self.remarks(on: file, isReference: reading.isReference)
+                reading.refuseHooks(of: file.name)
+            }
         }
         reading.read(environment: environment, resolver: PathResolver(home: home, directory: currentDirectory))
         if let directory = environment["CREDENTIALS_DIRECTORY"], directory.hasPrefix("/") {

@@ -40,7 +40,9 @@ struct ConfigurationReading {
         let file = FileReading(name: name, lines: document.lines, resolver: resolver)
         for name in document.table.keys {
             guard let value = document.table[name] else { continue }
-            if ConfigurationKey.tables.contains(name) {
+            if name == HookReading.table {
+                read(hooks: value, from: file)
+            } else if ConfigurationKey.tables.contains(name) {
                 read(table: name, value, from: file)
             } else {
                 read(name, in: "", value, from: file)
@@ -121,6 +123,39 @@ private struct FileReading {
 }
 
 extension ConfigurationReading {
+    private mutating func read(hooks value: any TOMLValueConvertible, from file: FileReading) {
+        let table = HookReading.table
+        guard value.type == .array, let elements = value.array, elements.allSatisfy({ $0.type == .table }) else {
+            return fail(
+                .badValue, file.origin(table), table, "is a list of tables; write [[hook]] on a line of its own")
+        }
+        for (index, element) in elements.enumerated() {
+            guard let keys = element.table else { continue }
+            let origin = file.origin(table, "\(index)")
+            do throws(Objection) {
+                let hook = try HookReading(keys, file.resolver).hook()
+                if configuration.hooks.contains(where: { $0.name == hook.name }) {
+                    throw Objection("name: two hooks have the name \(hook.name)")
+                }
+                configuration.hooks.append(hook)
+                origins[table] = origin
+            } catch {
+                fail(.badValue, origin, "\(table)[\(index)]", error.reason)
+            }
+        }
+    }
+
+    /// Hooks and the heartbeat run programs and tell others, so a file that only lies in the working directory may not have
+    /// them.
+    mutating func refuseHooks(of file: String) {
+        let key = configuration.hooks.isEmpty ? "heartbeat.url" : HookReading.table
+        guard !configuration.hooks.isEmpty || configuration.heartbeat.url != nil else { return }
+        guard let origin = origins[key], case .file = origin else { return }
+        fail(
+            .badValue, origin, key,
+            "is refused in a file that only lies in the working directory: give --config \(file) if you trust it")
+    }
+
     private mutating func read(table: String, _ value: any TOMLValueConvertible, from file: FileReading) {
         guard value.type == .table, let keys = value.table else {
             fail(.badValue, file.origin(table), table, "is a table; write [\(table)] on a line of its own")

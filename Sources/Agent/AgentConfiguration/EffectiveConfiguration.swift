@@ -144,6 +144,7 @@ extension EffectiveConfiguration {
         }
         .map(\.path)
         if configuration.avatarStyles != new.configuration.avatarStyles { needRestart.append(ConfigurationKey.styles) }
+        if configuration.hooks != new.configuration.hooks { needRestart.append(HookReading.table) }
         return (adopted, needRestart)
     }
 

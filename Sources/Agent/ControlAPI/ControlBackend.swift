@@ -26,6 +26,17 @@ package protocol ControlBackend: Sendable {
     /// Returns the outcomes that a query wants, the latest first.
     func outcomes(_ query: JournalQuery) async -> Journal
 
+    /// Returns what the hooks do now, in the order of the configuration.
+    func hooks() async -> [HookStatus]
+
+    /// Sends a made-up outcome to a hook; `nil` if there is none of this name.
+    func testHook(_ name: String) async -> HookTest?
+
+    /// Gives up what waits for a hook.
+    ///
+    /// - Returns: whether there is a hook of this name.
+    func skipHook(_ name: String) async -> Bool
+
     /// Returns the settings in force as JSON, without secrets.
     func settings() async -> [UInt8]
 

@@ -116,6 +116,19 @@ struct ControlRoutes: Sendable {
             let query = try JournalQuery(request)
             return ControlReply.history(await backend.outcomes(query), mayContinue: query.limit)
         }
+        table.add(.get, "/v1/hooks") { [backend] _, _ in
+            try ControlReply.encoded(["hooks": await backend.hooks()])
+        }
+        table.add(.post, "/v1/hooks/:name/:action") { [backend] _, context in
+            let name = try context.parameters.require("name")
+            switch try context.parameters.require("action") {
+            case "test": if let test = await backend.testHook(name) { return try ControlReply.encoded(test) }
+            case "skip": if await backend.skipHook(name) { return try ControlReply.encoded(["skipped": name]) }
+            case let action:
+                throw ControlRefusal(.notFound, "unknown_action", "hooks have no action \(action); use test or skip")
+            }
+            throw ControlRefusal(.notFound, "no_such_hook", "there is no hook \(name)")
+        }
         table.add(.get, "/v1/configuration") { [backend] _, _ in ControlReply.json(await backend.settings()) }
     }
 

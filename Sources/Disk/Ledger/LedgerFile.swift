@@ -75,7 +75,9 @@ private struct Inspection {
         if isEmpty { return nil }
         guard let version, hasSecret else { return "the schema version or the digest secret is missing" }
         if version < LedgerSchema.oldest { return "\(LedgerError.olderSchema(found: version))" }
-        if let table = missing.first(where: { LedgerSchema.firstVersion(with: $0) <= version }) { return "table \(table.rawValue) is missing" }
+        if let table = missing.first(where: { LedgerSchema.firstVersion(with: $0) <= version }) {
+            return "table \(table.rawValue) is missing"
+        }
         if !contents.isEqual { return "the index of contents does not match the paths" }
         if !queue.isEqual { return "the queue does not match the uploads" }
         if states != storedStates { return "the number of paths in each state does not match the paths" }

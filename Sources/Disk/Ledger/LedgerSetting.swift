@@ -23,6 +23,8 @@ public enum LedgerSetting {
     public static let bulkActions = "bulk"
     /// When an agent last looked at the clock, and when the retention of outcomes began anew.
     public static let clock = "clock"
+    /// The last row of the journal that a hook needs no more.
+    public static func hook(_ name: String) -> String { "hook/\(name)" }
     /// The identity of the outbox directory.
     public static let outbox = "outbox"
     /// The absolute path of that directory.

@@ -44,6 +44,7 @@ struct Outbox: AsyncParsableCommand {
                 subcommands: [
                     PauseCommand.self, ResumeCommand.self, CancelCommand.self, RetryCommand.self, FirstCommand.self,
                 ]),
+            CommandGroup(name: "Telling others", subcommands: [HooksCommand.self]),
             CommandGroup(name: "Pictures", subcommands: [AvatarCommand.self]),
             CommandGroup(
                 name: "Setting up",

@@ -65,6 +65,14 @@ final class ScriptedBackend: ControlBackend {
 
     func outcomes(_ query: JournalQuery) async -> Journal { Journal(ledger: "0123456789abcdef") }
 
+    func hooks() async -> [HookStatus] { [HookStatus(name: "publish")] }
+
+    func testHook(_ name: String) async -> HookTest? {
+        name == "publish" ? HookTest(delivered: true, answer: "exit code 0") : nil
+    }
+
+    func skipHook(_ name: String) async -> Bool { name == "publish" }
+
     func transfers() async -> TransferHistory {
         TransferHistory(
             interval: 10, end: "2026-11-23T15:10:20.000Z", bytes: [0, 5], fragments: [0, 1], failed: [0, 0])

@@ -154,7 +154,9 @@ struct JournalTests {
         for number in 0..<20_000 {
             var row = try row("2026/11/holiday in Brittany/DSC_\(10_000 + number).JPG", key: UInt64(number))
             row.type = "image/jpeg"
-            let (id, token) = ("\(ContentKey(high: 3, low: UInt64(number)))", "\(ContentKey(high: 4, low: UInt64(number)))")
+            let (id, token) = (
+                "\(ContentKey(high: 3, low: UInt64(number)))", "\(ContentKey(high: 4, low: UInt64(number)))"
+            )
             row.remote = RemoteObject(
                 id: id, url: "https://photos.example.org/f/\(token)/DSC_\(10_000 + number).JPG")
             rows.append(.outcome(row))

@@ -1,6 +1,7 @@
 import Clocks
 import ControlAPI
 import FileWatch
+import Hooks
 import Ledger
 import LinuxSystem
 import Logging
@@ -182,6 +183,12 @@ final class AgentBackend: ControlBackend, SourceBackend {
             }
         }
     }
+
+    func hooks() async -> [HookStatus] { uploader.parts.hooks?.statuses ?? [] }
+
+    func testHook(_ name: String) async -> HookTest? { await uploader.parts.hooks?.test(name) }
+
+    func skipHook(_ name: String) async -> Bool { await uploader.parts.hooks?.skip(name) ?? false }
 
     func transfers() async -> TransferHistory {
         await uploader.ask { [clock] _, status in status.recent.history(at: clock.now) }

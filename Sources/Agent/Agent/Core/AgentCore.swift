@@ -44,6 +44,8 @@ final class AgentCore {
 
         /// Whether nothing, in this decision or a later one, waits for the writes.
         var isAside: Bool { writesAside == writes.count && !steps.contains(where: \.waits) }
+        /// Whether rows of the journal are among the writes.
+        var hasOutcomes: Bool { writes.contains { if case .outcome = $0 { true } else { false } } }
         /// Whether every step must wait.
         var waitsWholly: Bool { steps.allSatisfy(\.waits) }
         /// What need not wait for the ledger.

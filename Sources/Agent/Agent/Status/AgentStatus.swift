@@ -18,6 +18,7 @@ struct AgentStatus: Sendable {
         case control
         case dashboard
         case formerOutbox = "former_outbox"
+        case hooks
         case ledger
         case ledgerLost = "ledger_lost"
         case outbox
@@ -96,7 +97,7 @@ struct AgentStatus: Sendable {
     }
 
     /// The messages of all problems, in the order of their codes.
-    private var messages: [String] { problems.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value) }
+    var messages: [String] { problems.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value) }
 
     private func uptime(at now: MonotonicTime) -> Duration { now - startedAt }
 

@@ -1,6 +1,7 @@
 import Clocks
 import AgentConfiguration
 import ControlAPI
+import Hooks
 import Intake
 import Ledger
 import LinuxSystem
@@ -339,7 +340,8 @@ final class StepRunner {
         let page = core.stored.asked { () throws(LedgerError) in
             try core.stored.ledger.journal(after: 0, atMost: 512)
         }
-        let old = (page ?? []).prefix { $0.row.time.milliseconds <= oldest }
+        let needed = parts.hooks?.firstNeeded ?? .max
+        let old = (page ?? []).prefix { $0.row.time.milliseconds <= oldest && $0.number < needed }
         guard let last = old.last else { return [] }
         if old.count == page?.count { report(.steps([.trimJournal])) }
         return [.handle(.store([.trimJournal(before: last.number + 1)]))]

@@ -2,6 +2,7 @@ import AgentConfiguration
 import Clocks
 import ControlAPI
 import Digests
+import Hooks
 import Intake
 import Ledger
 import Logging
@@ -48,6 +49,10 @@ struct UploaderParts: Sendable {
     var retention: Duration
     /// How long the journal keeps an outcome.
     var historyKeep = Duration.seconds(365 * 24 * 3600)
+    /// Told of outcomes; `nil` without hooks.
+    var hooks: HookDesk?
+    /// Sent while all is well; `nil` if nobody wants it.
+    var heartbeat: Heartbeat?
     var remoteProtocol: String
     /// Reported by `/v1/health`.
     var version: String

@@ -1,4 +1,5 @@
 import ControlAPI
+import Hooks
 import Intake
 import Ledger
 import LinuxSystem
@@ -50,6 +51,8 @@ extension Uploader {
         runner.startPortraits(isAllPaused: core.machine.isPaused)
         bulk.actions = BulkActions(stored: try parts.ledger.setting(LedgerSetting.bulkActions))
         carryOutBulk()
+        parts.hooks?.wake()
+        beat()
         // Acknowledgements of this run may wait for the ledger already. Their commit clears the log.
         if !commits.hasAside { parts.acknowledgements.clear() }
     }

@@ -1,6 +1,7 @@
 import Clocks
 import ControlAPI
 import FileWatch
+import Hooks
 import Intake
 import Ledger
 import LinuxSystem
@@ -48,6 +49,7 @@ actor Uploader {
     /// Actions on many files.
     var bulk = BulkWork()
     var intake = WatchIntake()
+    var conditions = AgentConditions()
     /// Whether `prepareUpkeep` has queued its work.
     private var isUpkeepQueued = false
 
@@ -89,6 +91,7 @@ actor Uploader {
     nonisolated func beginToEnd() {
         isEnding.store(true, ordering: .relaxed)
         heard.close()
+        parts.hooks?.stop()
     }
 
     // MARK: Events
@@ -211,6 +214,8 @@ actor Uploader {
             $0.isUpkeepQueued = false
             $0.reportLoad()
             $0.offerRoom()
+            $0.noteConditions()
+            $0.beat()
             $0.setAlarm()
             $0.parts.onChange()
         }
@@ -242,6 +247,7 @@ actor Uploader {
                 work(uploader)
                 // Last: until then, reports of these changes need not read the ledger.
                 uploader.core.saved(decision)
+                if decision.hasOutcomes { uploader.parts.hooks?.wake() }
             }
         }
     }
@@ -256,7 +262,10 @@ actor Uploader {
     private func setAlarm() {
         if hasStopped { return }
         let now = self.now.monotonic
-        let deadlines = [core.nextDeadline(after: now), runner.reportDeadline, pace.deadline]
+        let deadlines = [
+            core.nextDeadline(after: now), runner.reportDeadline, pace.deadline,
+            parts.heartbeat == nil ? nil : conditions.heartbeatDue,
+        ]
         guard let next = deadlines.compactMap(\.self).min() else { return }
         alarm.set(for: next, now: now) { [weak self] in await self?.alarmRang() }
     }

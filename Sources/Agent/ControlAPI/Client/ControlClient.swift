@@ -147,6 +147,25 @@ package struct ControlClient: Sendable {
         try await get("/v1/prune", method: "POST")
     }
 
+    /// Returns what the hooks do now.
+    package func hooks() async throws(ControlError) -> [HookStatus] {
+        let reply: [String: [HookStatus]] = try await get("/v1/hooks")
+        return try list("hooks", reply)
+    }
+
+    /// Has the agent send a made-up outcome to a hook; `nil` if there is none of this name.
+    package func testHook(_ name: String) async throws(ControlError) -> HookTest? {
+        try await find("/v1/hooks/\(Self.escaped(name))/test", method: "POST")
+    }
+
+    /// Has the agent give up what waits for a hook.
+    ///
+    /// - Returns: whether there is a hook of this name.
+    package func skipHook(_ name: String) async throws(ControlError) -> Bool {
+        let reply: [String: String]? = try await find("/v1/hooks/\(Self.escaped(name))/skip", method: "POST")
+        return reply != nil
+    }
+
     /// Gives the agent a token to store.
     ///
     /// - Returns: whether the agent restarts, because another account signed in.
@@ -187,7 +206,7 @@ package struct ControlClient: Sendable {
     }
 
     /// The error codes for objects that do not exist.
-    private static let absences: Set<String> = ["no_such_file", "no_such_upload", "no_such_source"]
+    private static let absences: Set<String> = ["no_such_file", "no_such_upload", "no_such_source", "no_such_hook"]
 
     private static func decode<Value: Decodable>(
         _ body: [UInt8], from target: String, as type: Value.Type = Value.self

@@ -61,6 +61,8 @@ public struct JournalRow: Equatable, Sendable {
     public var remote = RemoteObject(id: nil, url: nil)
     /// The SHA-256 of what was sent, if known.
     public var sha256: StrongDigest?
+    /// When the file came; nil for all others.
+    public var taken: WallTime?
     /// The revision of a post; 0 for all others.
     public var revision = 0
 
@@ -78,6 +80,7 @@ extension JournalRow {
         key = record.originalKey
         size = record.identity?.size
         type = record.type?.mime ?? ""
+        taken = record.acceptedAt
         if let made = record.product?.made, let key = record.key {
             sent = Sent(key: key, size: made.size, type: made.type.mime)
         }

@@ -18,6 +18,7 @@ extension JournalRow: StoredRecord {
         static let sha256 = Presence(rawValue: 64)
         static let revision = Presence(rawValue: 128)
         static let type = Presence(rawValue: 256)
+        static let taken = Presence(rawValue: 512)
     }
 
     /// A message may quote a server's page.
@@ -34,6 +35,7 @@ extension JournalRow: StoredRecord {
         if sha256 != nil { presence.insert(.sha256) }
         if revision != 0 { presence.insert(.revision) }
         if !type.isEmpty { presence.insert(.type) }
+        if taken != nil { presence.insert(.taken) }
         return presence
     }
 
@@ -59,6 +61,7 @@ extension JournalRow: StoredRecord {
         if let url = remote.url { encoder.append(packed: url, endingIn: path.name) }
         if let sha256 { for byte in sha256.bytes { encoder.append(byte) } }
         if revision != 0 { encoder.append(short: UInt64(revision)) }
+        if let taken { encoder.append(short: UInt64(clamping: time.milliseconds - taken.milliseconds)) }
     }
 
     static func decodeFields(from decoder: inout RecordDecoder) -> JournalRow? {
@@ -84,6 +87,10 @@ extension JournalRow: StoredRecord {
             row.sha256 = StrongDigest((0..<StrongDigest.length).map { _ in decoder.read(UInt8.self) })
         }
         if presence.contains(.revision) { row.revision = Int(truncatingIfNeeded: decoder.readShort()) }
+        if presence.contains(.taken) {
+            let age = Int64(clamping: decoder.readShort())
+            row.taken = WallTime(milliseconds: time.milliseconds.subtractingReportingOverflow(age).partialValue)
+        }
         return row
     }
 }

@@ -40,6 +40,9 @@ package final class Agent {
 
     deinit { program?.kill(SIGKILL) }
 
+    /// Text behind the settings: tables that a setting can't express. Takes effect with ``configure(_:)``.
+    package var appendix = ""
+
     /// Changes settings for the next start.
     package func configure(_ changes: Settings) throws {
         settings.merge(changes) { $1 }
@@ -47,7 +50,7 @@ package final class Agent {
     }
 
     private func writeConfiguration() throws {
-        try Setting.document(settings).write(toFile: config, atomically: true, encoding: .utf8)
+        try (Setting.document(settings) + appendix).write(toFile: config, atomically: true, encoding: .utf8)
     }
 
     // MARK: The process

@@ -19,8 +19,8 @@ import Testing
         return FilePart(file: file, range: 0..<UInt64(bytes.count))
     }
 
-    private func bytes(of part: FilePart, after patches: [Patch]) throws -> [UInt8] {
-        for patch in patches { try patch.apply(to: part.file, Cancellation()) }
+    private func bytes(of part: FilePart, after patches: Patches) throws -> [UInt8] {
+        try patches.apply(to: part.file, Cancellation())
         return try #require(try part.bytes(at: 0, count: part.range.count))
     }
 
@@ -131,6 +131,22 @@ import Testing
             Array("RIFF".utf8) + [size, 0, 0, 0] + Array("WEBPVP8 ".utf8) + [UInt8](repeating: 0, count: 14))
         #expect(throws: ProductFailure.self) {
             try PictureParts(in: part, type: "image/webp", videos: [], Cancellation())
+        }
+    }
+
+    /// Each part that goes takes memory; these would take hundreds of MB.
+    @Test(arguments: ["image/jpeg", "image/png", "image/webp"]) func tooManyForeignPartsAreRefused(_ type: String) throws {
+        let (start, foreign, count): ([UInt8], [UInt8], Int) =
+            switch type {
+            case "image/jpeg": ([0xFF, 0xD8], [0xFF, 0xE6, 0, 3, 1], 500_001)
+            case "image/png":
+                ([0x89] + Array("PNG\r\n\u{1A}\n".utf8), [0, 0, 0, 0] + Array("maKr".utf8) + [0, 0, 0, 0], 170_000)
+            default:
+                (Array("RIFF".utf8) + [0x0C, 0x09, 0x3D, 0] + Array("WEBP".utf8), Array("MAKR\0\0\0\0".utf8), 500_001)
+            }
+        let part = try part(start + Array(repeatElement(foreign, count: count).joined()))
+        #expect(throws: ProductFailure.refused("the file has too many parts that must go")) {
+            try PictureParts(in: part, type: type, videos: [], Cancellation())
         }
     }
 

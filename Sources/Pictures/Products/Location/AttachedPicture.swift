@@ -12,7 +12,7 @@ enum AttachedPicture {
     private static let metadata = ["eXIf", "zTXt", "iTXt", "tEXt"].map { Array($0.utf8) }
 
     /// Returns the changes that remove what nobody here can read; nil if the file as a whole can't be read.
-    static func patches(for file: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch]? {
+    static func patches(for file: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> Patches? {
         if try JPEGSegments.isFound(in: file) {
             var segments = JPEGSegments(in: file, keeping: .none, cancellation)
             do throws(ProductFailure) {

@@ -31,9 +31,11 @@ struct Box {
     var isNamed: Bool { type.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } }
 
     /// Makes the box free space (ISO 14496-12, 8.1.2); nothing if it is already.
-    func removal(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+    func removal(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> Patches {
         let cleared = try part.clearing(content, cancellation)
         if cleared.isEmpty, ["free", "skip", "wide"].contains(type) { return [] }
-        return [.bytes(Array("free".utf8), at: range.lowerBound + 4)] + cleared
+        var removal: Patches = [.bytes(Array("free".utf8), at: range.lowerBound + 4)]
+        try removal += cleared
+        return removal
     }
 }

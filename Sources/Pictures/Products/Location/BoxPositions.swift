@@ -2,7 +2,7 @@
 /// hold none become free space of the same size, so that no sample moves; so does all space between samples.
 /// ``HiddenPositions`` finds EXIF and XMP in the same file.
 struct BoxPositions {
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
     /// Why the positions can't be removed; nil if they can.
     private(set) var obstacle: String?
     /// Where the tracks of pictures and sound begin. Removing positions leaves all of them.
@@ -24,6 +24,8 @@ struct BoxPositions {
     private static let mostBoxes = 100_000
     private static let longestText: Int = 1 << 16
     private static let longestTable = 16 << 20
+    private static let longestTables = 256 << 20
+    private static let mostChunks = 4_000_000
 
     /// Boxes that hold no position, or that are searched, by the box around them (ISO 14496-12; QuickTime File Format).
     private static let known: [String: Set<String>] = [
@@ -78,14 +80,14 @@ struct BoxPositions {
         self.isBare = isBare
         let children = try children(of: part.range)
         try searchTracks(children, reported)
-        if let items { patches += items.patches }
+        if let items { try patches += items.patches }
         for box in children { try searchTopLevel(box) }
         // What follows the last box is a trailer of a maker.
         try clearRest(behind: children, in: part.range)
     }
 
     /// Whether changes overwrite samples of pictures or sound, as those for a crafted track would.
-    func overwritesPicturesOrSound(_ patches: [Patch]) -> Bool { patches.contains { kept.overlaps($0.range) } }
+    func overwritesPicturesOrSound(_ patches: Patches) -> Bool { patches.contains { kept.overlaps($0.range) } }
 
     // MARK: Boxes
 
@@ -109,12 +111,12 @@ struct BoxPositions {
     }
 
     private mutating func remove(_ box: Box) throws(ProductFailure) {
-        patches += try box.removal(in: part, cancellation)
+        try patches += box.removal(in: part, cancellation)
     }
 
     /// Overwrites a range, but for samples.
     private mutating func clear(_ range: Range<UInt64>) throws(ProductFailure) {
-        for gap in kept.gaps(in: range) { patches += try part.clearing(gap, cancellation) }
+        for gap in kept.gaps(in: range) { try patches += part.clearing(gap, cancellation) }
     }
 
     /// Searches the boxes within one of this type.
@@ -161,7 +163,7 @@ struct BoxPositions {
             try clear(box.content)
         case "meta" where items != nil: break
         case "mpvd":
-            for gap in KeptRanges(videos).gaps(in: box.content) { patches += try part.clearing(gap, cancellation) }
+            for gap in KeptRanges(videos).gaps(in: box.content) { try patches += part.clearing(gap, cancellation) }
         default: try search(box, within: "")
         }
     }
@@ -276,7 +278,7 @@ struct BoxPositions {
             guard let removal = try AttachedPicture.patches(for: picture, cancellation) else {
                 return try remove(item)
             }
-            patches += removal
+            try patches += removal
         }
     }
 
@@ -310,10 +312,14 @@ struct BoxPositions {
     /// Finds the tracks that stay, and their samples.
     private mutating func searchTracks(_ children: [Box], _ reported: Set<Int>) throws(ProductFailure) {
         var fragments = BoxFragments(part)
+        var sizeOfTables = 0
         for movie in children where movie.type == "moov" {
             for box in try self.children(of: movie.content) {
                 switch box.type {
-                case "trak": tracks.append(try track(box))
+                case "trak":
+                    tracks.append(try track(box))
+                    sizeOfTables += tracks.last?.sizeOfTables ?? 0
+                    if sizeOfTables > Self.longestTables { throw .refused("the tables of the video are too large") }
                 case "mvex":
                     for defaults in try self.children(of: box.content) where defaults.type == "trex" {
                         try fragments.addDefaults(defaults)
@@ -347,7 +353,7 @@ struct BoxPositions {
         }
         tracks = staying
         try keepSamples(in: children, besides: dropped)
-        for track in tracks { patches += try track.messages(isBare: isBare, cancellation) }
+        for track in tracks { try patches += track.messages(isBare: isBare, cancellation) }
     }
 
     /// Collects the samples of the tracks that stay. A chunk of unknown size reaches to the next one, of any track.
@@ -359,7 +365,7 @@ struct BoxPositions {
             let samples = try track.samples(cancellation)
             ranges += samples
             total += samples.reduce(0) { $0 + UInt64($1.count) }
-            if total > 4 * UInt64(part.range.count) {
+            if total > 4 * UInt64(part.range.count) || ranges.count > Self.mostChunks {
                 throw .refused("too many tracks of the video share their samples")
             }
             if track.hasOpenChunks { open += samples }

@@ -19,6 +19,8 @@ struct BoxTrack {
     var fragments: [Range<UInt64>] = []
 
     private static let longestTable = 64 << 20
+    /// Each chunk takes 16 bytes of memory, several times.
+    private static let longestTableOfChunks = 8 << 20
     private static let mostText: UInt64 = 64 << 20
     /// Kinds of tracks that hold no positions of their own: pictures, sound, time codes.
     private static let understood: Set = ["vide", "soun", "tmcd", "auxv"]
@@ -52,7 +54,10 @@ struct BoxTrack {
             handler = String(decoding: bytes.suffix(4), as: UTF8.self)
         }
         for box in boxes where ["tkhd", "stsd", "stco", "co64", "stsz", "stz2", "stsc"].contains(box.type) {
-            guard box.content.count <= Self.longestTable else { throw .refused("a table of the video is too large") }
+            let isOfChunks = ["stco", "co64", "stsc"].contains(box.type)
+            guard box.content.count <= (isOfChunks ? Self.longestTableOfChunks : Self.longestTable) else {
+                throw .refused("a table of the video is too large")
+            }
             let bytes = try part.bytes(at: box.content.lowerBound, count: box.content.count) ?? []
             switch box.type {
             case "tkhd":
@@ -66,6 +71,9 @@ struct BoxTrack {
             }
         }
     }
+
+    /// The bytes that its tables take.
+    var sizeOfTables: Int { tables.values.reduce(description.count) { $0 + $1.count } }
 
     /// Whether the track is picture or sound, so that it must stay, whatever its handler says.
     var isPictureOrSound: Bool {
@@ -115,28 +123,28 @@ struct BoxTrack {
     }
 
     /// Returns the changes that remove messages from the pictures.
-    func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+    func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> Patches {
         if Self.motionJPEG.contains(format) { return try segments(cancellation) }
         if format == "fLaC" { return try comments(isBare: isBare) }
         guard let codec = SupplementalMessages.Codec(format) ?? configuredCodec else { return [] }
         let name = codec.configuration
-        var patches: [Patch] = []
+        var patches = Patches()
         var search: SupplementalMessages?
         for hit in HiddenPositions.find(Array(name.utf8), in: description) {
             let configuration = description.dropFirst(hit + 4 + (codec == .vvc ? 4 : 0))
             if codec == .hevc {
-                patches += SupplementalMessages.patches(
+                try patches += SupplementalMessages.patches(
                     forConfiguration: configuration, at: place + UInt64(configuration.startIndex), isBare: isBare)
             }
             search = search ?? SupplementalMessages(codec, configuration: configuration, isBare: isBare)
         }
         guard let search else { throw .refused("the video has no configuration of its pictures") }
-        for range in try samples(cancellation) { patches += try search.patches(for: range, in: part, cancellation) }
+        for range in try samples(cancellation) { try patches += search.patches(for: range, in: part, cancellation) }
         return patches
     }
 
     /// Returns the changes that remove comments from the configuration of FLAC, behind version and flags.
-    private func comments(isBare: Bool) throws(ProductFailure) -> [Patch] {
+    private func comments(isBare: Bool) throws(ProductFailure) -> Patches {
         var comments = SoundComments(description, at: place) { _, text in !isBare && !PositionText.isFound(in: text) }
         for hit in HiddenPositions.find(Array("dfLa".utf8), in: description) {
             try comments.searchFLAC(from: hit + 8)
@@ -145,8 +153,8 @@ struct BoxTrack {
     }
 
     /// Returns the changes that remove segments from frames of JPEG.
-    private func segments(_ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
-        var patches: [Patch] = []
+    private func segments(_ cancellation: Cancellation) throws(ProductFailure) -> Patches {
+        var patches = Patches()
         for range in try samples(cancellation) {
             let frames = part.within(range)
             guard try JPEGSegments.isFound(in: frames) else {
@@ -156,7 +164,7 @@ struct BoxTrack {
             }
             var segments = JPEGSegments(in: frames, keeping: .none, cancellation)
             try segments.searchAll()
-            patches += segments.patches
+            try patches += segments.patches
         }
         return patches
     }

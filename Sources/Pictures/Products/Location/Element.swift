@@ -25,7 +25,7 @@ struct Element {
     static let void: UInt64 = 0xEC
 
     /// Makes the element void, with a size of one or eight bytes (RFC 8794, 11.3.2); nothing if it is already.
-    func removal(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+    func removal(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> Patches {
         if id == Self.void { return try part.clearing(content, cancellation) }
         let count = UInt64(range.count)
         let void: [UInt8]

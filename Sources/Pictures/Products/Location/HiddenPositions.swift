@@ -7,7 +7,7 @@ import LinuxSystem
 /// Searches bytes, whatever the format around them. The signatures are long enough to never occur by chance.
 struct HiddenPositions {
     /// The changes that remove what was found.
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
     /// A position that can't be removed; nil if there is none.
     private(set) var obstacle: String?
 
@@ -117,7 +117,7 @@ struct HiddenPositions {
     static func remove(from part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> Bool {
         let found = try HiddenPositions(in: part, cancellation)
         if found.isEmpty { return false }
-        for patch in found.patches { try patch.apply(to: part.file, cancellation) }
+        try found.patches.apply(to: part.file, cancellation)
         let left = try HiddenPositions(in: part, cancellation)
         if !left.isEmpty { throw .refused(left.obstacle ?? "a preview has a position that can't be removed") }
         return true
@@ -202,14 +202,14 @@ struct HiddenPositions {
             let size = values * [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8][Int(type)]
             let range = (start + target)..<(start + target + size)
             // A value of up to four bytes is in the entry itself. One that reaches over the end is none.
-            if size > 4, size < 1 << 16, range.upperBound <= part.range.upperBound { patches.append(.zeros(range)) }
+            if size > 4, size < 1 << 16, range.upperBound <= part.range.upperBound { try patches.append(.zeros(range)) }
         }
         if patches.count > Self.mostPatches { throw .refused("the file contains too many positions") }
         let one: [UInt8] = isLittleEndian ? [1, 0] : [0, 1]
         let four: [UInt8] = isLittleEndian ? [4, 0, 0, 0] : [0, 0, 0, 4]
         let version: [UInt8] = [0, 0] + one + four + [2, 3, 0, 0]
-        patches.append(.zeros((offset + 2)..<(offset + 2 + UInt64(entries.bytes.count))))
-        patches.append(.bytes(one + version + [0, 0, 0, 0], at: offset))
+        try patches.append(.zeros((offset + 2)..<(offset + 2 + UInt64(entries.bytes.count))))
+        try patches.append(.bytes(one + version + [0, 0, 0, 0], at: offset))
     }
 
     // MARK: XMP and dash cams
@@ -232,7 +232,7 @@ struct HiddenPositions {
             if isCoordinate { obstacle = obstacle ?? "the file contains a position that can't be removed" }
             return
         }
-        patches.append(.spaces((start + UInt64(range.lowerBound))..<(start + UInt64(range.upperBound))))
+        try patches.append(.spaces((start + UInt64(range.lowerBound))..<(start + UInt64(range.upperBound))))
     }
 
     /// Overwrites a picture in base64 with EXIF or XMP of its own.
@@ -241,7 +241,7 @@ struct HiddenPositions {
         guard let bytes = try part.bytes(at: offset, count: count) else { return }
         let (decoded, length) = Base64.decode(bytes)
         guard !Self.find(Self.exif, in: decoded).isEmpty || !Self.find(Self.xmp, in: decoded).isEmpty else { return }
-        patches.append(.spaces(offset..<(offset + UInt64(length))))
+        try patches.append(.spaces(offset..<(offset + UInt64(length))))
     }
 
     /// Overwrites a sentence, up to the end of its line.
@@ -249,7 +249,7 @@ struct HiddenPositions {
         let count = Int(min(120, part.range.upperBound - offset))
         guard let bytes = try part.bytes(at: offset, count: count) else { return }
         let length = bytes.prefix { $0 >= 0x20 && $0 < 0x7F }.count
-        patches.append(.spaces(offset..<(offset + UInt64(length))))
+        try patches.append(.spaces(offset..<(offset + UInt64(length))))
     }
 
     /// Overwrites the number behind the name of a value in JSON.
@@ -259,7 +259,7 @@ struct HiddenPositions {
         let gap = bytes.prefix { [0x09, 0x0A, 0x0D, 0x20, 0x22, 0x3A].contains($0) }.count
         let number = bytes.dropFirst(gap).prefix { $0 >= 0x2B && $0 <= 0x39 && $0 != 0x2C && $0 != 0x2F }
         guard number.contains(where: { $0 >= 0x30 }) else { return }
-        patches.append(.spaces((offset + UInt64(number.startIndex))..<(offset + UInt64(number.endIndex))))
+        try patches.append(.spaces((offset + UInt64(number.startIndex))..<(offset + UInt64(number.endIndex))))
     }
 
     /// Overwrites a block of a dash cam: its size, `freeGPS `, and data.
@@ -271,8 +271,8 @@ struct HiddenPositions {
             obstacle = obstacle ?? "the file contains a damaged block of positions"
             return
         }
-        patches.append(.bytes(Array("free".utf8), at: offset))
-        patches.append(.zeros((offset + 4)..<(offset - 4 + size)))
+        try patches.append(.bytes(Array("free".utf8), at: offset))
+        try patches.append(.zeros((offset + 4)..<(offset - 4 + size)))
     }
 }
 

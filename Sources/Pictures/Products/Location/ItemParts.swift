@@ -4,7 +4,7 @@ struct ItemParts {
     /// Where the data of the items that stay is.
     private(set) var kept: [Range<UInt64>] = []
     /// The changes that remove other boxes.
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
 
     private let part: FilePart
     private let cancellation: Cancellation
@@ -47,14 +47,14 @@ struct ItemParts {
             case "iinf": try readTypes(box)
             case "iprp": try searchProperties(box)
             case _ where Self.boxes.contains(box.type): break
-            default: patches += try box.removal(in: part, cancellation)
+            default: try patches += box.removal(in: part, cancellation)
             }
         }
         for box in children where box.type == "iloc" { try readPlaces(box) }
         if !hasPicture { throw .refused("no coded picture can be found in the file: it is damaged") }
         for (id, type) in types where type == "jpeg" { try searchJPEG(places[id] ?? []) }
         if let data {
-            for gap in KeptRanges(kept).gaps(in: data) { patches += try part.clearing(gap, cancellation) }
+            for gap in KeptRanges(kept).gaps(in: data) { try patches += part.clearing(gap, cancellation) }
         }
     }
 
@@ -78,7 +78,7 @@ struct ItemParts {
         for container in try boxes(in: box.content) where container.type == "ipco" {
             for property in try boxes(in: container.content)
             where !Self.properties.contains(property.type) || isBare && property.type == "altt" {
-                patches += try property.removal(in: part, cancellation)
+                try patches += property.removal(in: part, cancellation)
             }
         }
     }
@@ -88,7 +88,7 @@ struct ItemParts {
         guard extents.count == 1 else { throw .refused("the picture has a further one in pieces") }
         var segments = JPEGSegments(in: part.within(extents[0]), keeping: .none, cancellation)
         try segments.searchAll()
-        patches += segments.patches
+        try patches += segments.patches
     }
 
     /// Reads the types of the items that stay (ISO 14496-12, 8.11.6).

@@ -29,7 +29,7 @@ struct JPEGSegments {
     }
 
     /// The changes that remove the other segments.
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
     private let part: FilePart
     private let cancellation: Cancellation
     private let known: [Int: [String]]
@@ -109,7 +109,7 @@ struct JPEGSegments {
     }
 
     private mutating func clear(_ range: Range<UInt64>) throws(ProductFailure) {
-        for gap in spared.gaps(in: range) { patches += try part.clearing(gap, cancellation) }
+        for gap in spared.gaps(in: range) { try patches += part.clearing(gap, cancellation) }
     }
 
     private mutating func searchSegment(_ marker: Int, _ content: Range<UInt64>) throws(ProductFailure) {

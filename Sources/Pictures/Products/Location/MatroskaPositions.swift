@@ -1,7 +1,7 @@
 /// The positions of a Matroska or WebM file, and the changes that remove them. Elements and tags that are not known to hold
 /// none become void elements of the same size, so that no block moves.
 struct MatroskaPositions {
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
     /// Why the positions can't be removed; nil if they can.
     private(set) var obstacle: String?
 
@@ -23,6 +23,7 @@ struct MatroskaPositions {
     private var hasTransparency = false
 
     private static let mostElements = 50_000_000
+    private static let mostTracks = 1000
     private static let deepest = 32
     private static let longestTag: UInt64 = 1 << 20
 
@@ -108,8 +109,7 @@ struct MatroskaPositions {
             if element.id == ID.header || element.id == ID.segment {
                 offset = try searchChildren(of: element).end
             } else {
-                patches += try element.removal(in: part, cancellation)
-                try Patch.check(patches)
+                try patches += element.removal(in: part, cancellation)
                 if element.id != Element.void { unknown += UInt64(element.range.count) }
             }
         }
@@ -152,7 +152,7 @@ struct MatroskaPositions {
             }
         }
         try requireBlank(offset..<element.content.upperBound)
-        if isChanged, let checksum { patches += try checksum.removal(in: part, cancellation) }
+        if isChanged, let checksum { try patches += checksum.removal(in: part, cancellation) }
         return (element.content.upperBound, isChanged)
     }
 
@@ -165,21 +165,20 @@ struct MatroskaPositions {
         let before = patches.count
         let isKnown = Self.known[parent.id]?.contains(element.id) == true
         if !isKnown || element.id == ID.additions && !hasTransparency || isBare && Self.texts.contains(element.id) {
-            patches += try element.removal(in: part, cancellation)
-            try Patch.check(patches)
+            try patches += element.removal(in: part, cancellation)
             if !isKnown, element.id != Element.void { unknown += UInt64(element.range.count) }
             return patches.count > before
         }
         switch element.id {
         case ID.block, ID.simpleBlock: try searchBlock(element)
         case ID.simpleTag where try isForeign(element):
-            patches += try element.removal(in: part, cancellation)
+            try patches += element.removal(in: part, cancellation)
             return true
         case ID.trackEntry: try searchTrack(element)
         case ID.fileData:
             let file = part.within(element.content)
             if let removal = try AttachedPicture.patches(for: file, cancellation) {
-                patches += removal
+                try patches += removal
             } else {
                 obstacle = "it has an attached file that may contain positions"
             }
@@ -263,6 +262,7 @@ struct MatroskaPositions {
         let number = try number(in: children.first { $0.id == ID.trackNumber })
         let codec = String(decoding: try content(of: children.first { $0.id == ID.codec }), as: UTF8.self)
         tracks.insert(number)
+        if tracks.count > Self.mostTracks { throw .refused("the video has too many tracks") }
         let isEncoded = children.contains { $0.id == ID.encodings }
         for settings in children where settings.id == ID.video {
             let mode = try self.children(of: settings).first { $0.id == ID.alphaMode }
@@ -291,7 +291,7 @@ struct MatroskaPositions {
                 !isBare && Self.isOfPerson(name) && !PositionText.isFound(in: text)
             }
             if codec == "A_FLAC" { try comments.searchFLAC(from: 0) } else { try comments.searchVorbis() }
-            patches += comments.patches
+            try patches += comments.patches
             return
         }
         if codec == "V_MJPEG" {
@@ -316,7 +316,7 @@ struct MatroskaPositions {
         }
         searches[track] = search
         if kind == .hevc {
-            patches += SupplementalMessages.patches(
+            try patches += SupplementalMessages.patches(
                 forConfiguration: configuration[...], at: element.content.lowerBound, isBare: isBare)
         }
     }
@@ -336,13 +336,12 @@ struct MatroskaPositions {
     private mutating func searchFrame(_ frame: Range<UInt64>) throws(ProductFailure) {
         var segments = JPEGSegments(in: part.within(frame), keeping: .none, cancellation)
         try segments.searchAll()
-        patches += segments.patches
+        try patches += segments.patches
     }
 
     /// Searches a block. Its track's number comes first, then a time and flags.
     private mutating func searchBlock(_ block: Element) throws(ProductFailure) {
         blocks += 1
-        try Patch.check(patches)
         let start = try part.bytes(at: block.content.lowerBound, count: min(12, block.content.count)) ?? []
         guard let track = VariableNumber(start[...], keepsMarker: false) else {
             throw .refused("a block of the video is damaged")
@@ -355,7 +354,7 @@ struct MatroskaPositions {
             }
             let samples = (block.content.lowerBound + UInt64(track.length) + 3)..<block.content.upperBound
             if let search = searches[track.value] {
-                patches += try search.patches(for: samples, in: part, cancellation)
+                try patches += search.patches(for: samples, in: part, cancellation)
             } else {
                 try searchFrame(samples)
             }

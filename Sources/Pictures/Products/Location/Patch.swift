@@ -9,23 +9,18 @@ enum Patch: Equatable {
     case zeros(Range<UInt64>)
     /// Overwrites bytes with spaces.
     case spaces(Range<UInt64>)
+    /// Overwrites the content of a unit of a video stream with messages that say nothing.
+    case filler(Range<UInt64>)
 
     /// The bytes that it overwrites.
     var range: Range<UInt64> {
         switch self {
         case .bytes(let bytes, let offset): offset..<(offset + UInt64(bytes.count))
-        case .zeros(let range), .spaces(let range): range
+        case .zeros(let range), .spaces(let range), .filler(let range): range
         }
     }
 
     private static let pieceSize = 1 << 20
-    /// Hours of a camcorder have a message in each picture.
-    private static let most = 500_000
-
-    /// - Throws: `refused` for more changes than memory should hold.
-    static func check(_ patches: [Patch]) throws(ProductFailure) {
-        if patches.count > most { throw .refused("the file has too many parts that must go") }
-    }
 
     /// Changes a file.
     ///
@@ -35,6 +30,8 @@ enum Patch: Equatable {
         case .bytes(let bytes, let offset): try Self.write(bytes, offset, file)
         case .zeros(let range): try Self.fill(range, with: 0, file, cancellation)
         case .spaces(let range): try Self.fill(range, with: UInt8(ascii: " "), file, cancellation)
+        case .filler(let range):
+            try Self.write(SupplementalMessages.filler(range.count), range.lowerBound, file)
         }
     }
 
@@ -55,6 +52,39 @@ enum Patch: Equatable {
         _ bytes: [UInt8], _ offset: UInt64, _ file: SharedDescriptor
     ) throws(ProductFailure) {
         do throws(Errno) { try file.write(bytes, at: offset) } catch { throw FileCopy.failure(error) }
+    }
+}
+
+/// The changes of a file, in order. Every search collects its changes here, so that no file can fill the memory.
+struct Patches: Sequence, ExpressibleByArrayLiteral {
+    private var patches: [Patch] = []
+
+    /// Hours of a camcorder have a message in each picture.
+    private static let most = 500_000
+
+    init() {}
+    init(arrayLiteral patches: Patch...) { self.patches = patches }
+
+    var isEmpty: Bool { patches.isEmpty }
+    var count: Int { patches.count }
+    func makeIterator() -> IndexingIterator<[Patch]> { patches.makeIterator() }
+
+    /// Adds a change.
+    ///
+    /// - Throws: `refused` for more changes than memory should hold.
+    mutating func append(_ patch: Patch) throws(ProductFailure) {
+        if count >= Self.most { throw .refused("the file has too many parts that must go") }
+        patches.append(patch)
+    }
+
+    /// Adds changes; see ``append(_:)``.
+    static func += (changes: inout Patches, further: Patches) throws(ProductFailure) {
+        for patch in further { try changes.append(patch) }
+    }
+
+    /// Changes a file; see ``Patch/apply(to:_:)``.
+    func apply(to file: SharedDescriptor, _ cancellation: Cancellation) throws(ProductFailure) {
+        for patch in patches { try patch.apply(to: file, cancellation) }
     }
 }
 

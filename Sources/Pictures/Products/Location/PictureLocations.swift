@@ -132,14 +132,14 @@ struct PictureLocations {
     private func clearParts(of copy: Copy) throws(ProductFailure) -> Bool {
         let part = try part(copy)
         let videos = removal == .positions ? try EmbeddedVideos.find(in: part, cancellation).map(\.range) : []
-        func patches() throws(ProductFailure) -> [Patch] {
+        func patches() throws(ProductFailure) -> Patches {
             try PictureParts(
                 in: part, type: input.type.mime, videos: videos, isBare: removal != .positions, cancellation
             ).patches
         }
         let found = try patches()
         if found.isEmpty { return false }
-        for patch in found { try patch.apply(to: copy.file, cancellation) }
+        try found.apply(to: copy.file, cancellation)
         guard try patches().isEmpty else { throw .refused("the picture has parts within parts that can't be read") }
         return true
     }
@@ -155,7 +155,7 @@ struct PictureLocations {
             for video in videos {
                 let positions = try BoxPositions(in: video, cancellation)
                 if let obstacle = positions.obstacle { throw ProductFailure.refused(obstacle) }
-                for patch in positions.patches { try patch.apply(to: copy.file, cancellation) }
+                try positions.patches.apply(to: copy.file, cancellation)
                 isPatched = isPatched || !positions.patches.isEmpty
             }
             return (isPatched, videos)

@@ -4,7 +4,7 @@ import CLinux
 /// but those known to hold no position, and those that exiftool reads, are overwritten in place, so that nothing moves.
 struct PictureParts {
     /// The changes that remove these parts.
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
 
     private let part: FilePart
     private let cancellation: Cancellation
@@ -43,7 +43,7 @@ struct PictureParts {
     private static let early = ProductFailure.refused("the picture ends early")
 
     private mutating func clear(_ range: Range<UInt64>) throws(ProductFailure) {
-        for gap in KeptRanges(videos).gaps(in: range) { patches += try part.clearing(gap, cancellation) }
+        for gap in KeptRanges(videos).gaps(in: range) { try patches += part.clearing(gap, cancellation) }
     }
 
     private func number(at offset: UInt64, count: Int) throws(ProductFailure) -> Int {
@@ -63,7 +63,7 @@ struct PictureParts {
     private mutating func searchJPEG(from start: UInt64) throws(ProductFailure) -> UInt64 {
         var segments = JPEGSegments(in: part, keeping: isBare ? .bare : .readable, spared: videos, cancellation)
         let end = try segments.search(from: start)
-        patches += segments.patches
+        try patches += segments.patches
         return end
     }
 
@@ -100,7 +100,7 @@ struct PictureParts {
             next = max(next, free)
             offset = next
         }
-        for gap in KeptRanges(kept).gaps(in: start..<end) { patches += try part.clearing(gap, cancellation) }
+        for gap in KeptRanges(kept).gaps(in: start..<end) { try patches += part.clearing(gap, cancellation) }
     }
 
     /// The directory at the end of Samsung's pictures, and the names of its blocks (ExifTool, Samsung.pm). The phone needs
@@ -177,7 +177,7 @@ struct PictureParts {
         checksum.add(Self.emptyChunk.utf8)
         checksum.add(repeatElement(0, count: content.count))
         let bytes = (0..<4).map { UInt8(truncatingIfNeeded: checksum.value >> (24 - 8 * $0)) }
-        patches += [
+        try patches += [
             .bytes(Array(Self.emptyChunk.utf8), at: content.lowerBound - 4), .zeros(content),
             .bytes(bytes, at: content.upperBound),
         ]
@@ -227,7 +227,6 @@ struct PictureParts {
         while case let size = try number(at: offset, count: 1), size > 0 {
             let content = (offset + 1)..<(offset + 1 + UInt64(size))
             if !isAllowed { try clear(content) }
-            try Patch.check(patches)
             offset = content.upperBound
         }
         return offset + 1
@@ -268,7 +267,10 @@ struct PictureParts {
                 try searchRIFF((content.lowerBound + 16)..<content.upperBound, inFrame: true)
             } else if !Self.chunksOfWebP.contains(type) || isBare && type == "XMP " {
                 let cleared = try part.clearing(content, cancellation)
-                if !cleared.isEmpty || type != "JUNK" { patches += [.bytes(Array("JUNK".utf8), at: offset)] + cleared }
+                if !cleared.isEmpty || type != "JUNK" {
+                    try patches.append(.bytes(Array("JUNK".utf8), at: offset))
+                    try patches += cleared
+                }
             }
             offset = content.upperBound + UInt64(content.count % 2)
         }
@@ -297,7 +299,8 @@ struct PictureParts {
                 // ffmpeg takes a file with a box `free` for a video.
                 let cleared = try part.clearing(box.content, cancellation)
                 if !cleared.isEmpty || box.type != Self.emptyBox {
-                    patches += [.bytes(Array(Self.emptyBox.utf8), at: box.range.lowerBound + 4)] + cleared
+                    try patches.append(.bytes(Array(Self.emptyBox.utf8), at: box.range.lowerBound + 4))
+                    try patches += cleared
                 }
             }
             offset = box.range.upperBound

@@ -47,7 +47,7 @@ extension FilePart {
     private static let pieceSize: UInt64 = 1 << 20
 
     /// Returns the changes that overwrite a range with zeros; none if it consists of zeros already.
-    func clearing(_ range: Range<UInt64>, _ cancellation: Cancellation) throws(ProductFailure) -> [Patch] {
+    func clearing(_ range: Range<UInt64>, _ cancellation: Cancellation) throws(ProductFailure) -> Patches {
         try isBlank(range, cancellation) ? [] : [.zeros(range)]
     }
 

@@ -1,7 +1,7 @@
 /// Comments in the configuration of sound: those of Vorbis (Vorbis I specification, 5), which FLAC has too (RFC 9639, 8.6).
 struct SoundComments {
     /// The changes that overwrite comments, and other blocks of FLAC, in place.
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
     /// Where the configuration is in the file.
     private let place: UInt64
     private let bytes: [UInt8]
@@ -42,8 +42,8 @@ struct SoundComments {
             case 0, 1, 3: break
             case 4: try searchComments(from: content.lowerBound)
             default:
-                patches.append(.bytes([bytes[offset] & 0x80 | 1], at: place + UInt64(offset)))
-                patches.append(.zeros(range(content)))
+                try patches.append(.bytes([bytes[offset] & 0x80 | 1], at: place + UInt64(offset)))
+                try patches.append(.zeros(range(content)))
             }
             if bytes[offset] & 0x80 != 0 { return }
             offset = content.upperBound
@@ -63,7 +63,7 @@ struct SoundComments {
             let name = comment.prefix { $0 != UInt8(ascii: "=") }
             let isBlank = comment.allSatisfy { $0 == UInt8(ascii: " ") }
             if !isBlank, !stays(String(decoding: name, as: UTF8.self).uppercased(), comment) {
-                patches.append(.spaces(range(comment.indices)))
+                try patches.append(.spaces(range(comment.indices)))
             }
             offset += 4 + size
         }

@@ -80,8 +80,8 @@ struct SupplementalMessages {
     /// - Throws: ``ProductFailure``; `refused` if they can't be read to the end.
     func patches(
         for range: Range<UInt64>, in part: FilePart, _ cancellation: Cancellation
-    ) throws(ProductFailure) -> [Patch] {
-        var patches: [Patch] = []
+    ) throws(ProductFailure) -> Patches {
+        var patches = Patches()
         var offset = range.lowerBound
         while offset < range.upperBound {
             try cancellation.check()
@@ -97,7 +97,9 @@ struct SupplementalMessages {
             guard unit.count <= Self.longest, let bytes = try part.bytes(at: unit.lowerBound, count: unit.count) else {
                 throw .refused("a message in the pictures of the video is too long")
             }
-            if let filler = replacement(for: bytes) { patches.append(.bytes(filler, at: unit.lowerBound)) }
+            if !areKnown(in: bytes) {
+                try patches.append(.filler((unit.lowerBound + UInt64(codec.headerSize))..<unit.upperBound))
+            }
         }
         return patches
     }
@@ -109,10 +111,10 @@ struct SupplementalMessages {
     ///   - offset: Where it is in the file.
     static func patches(
         forConfiguration configuration: ArraySlice<UInt8>, at offset: UInt64, isBare: Bool
-    ) -> [Patch] {
+    ) throws(ProductFailure) -> Patches {
         let reader = ByteReader(bytes: Array(configuration))
         let search = SupplementalMessages(codec: .hevc, sizeOfLength: 2, isBare: isBare)
-        var patches: [Patch] = []
+        var patches = Patches()
         var place = 23
         for _ in 0..<(reader.number(at: 22, count: 1) ?? 0) {
             let units = reader.number(at: place + 1, count: 2) ?? 0
@@ -122,8 +124,9 @@ struct SupplementalMessages {
                     return patches
                 }
                 let unit = Array(reader.bytes[(place + 2)..<(place + 2 + Int(size))])
-                if unit.count > 2, search.codec.isMessage(unit), let filler = search.replacement(for: unit) {
-                    patches.append(.bytes(filler, at: offset + UInt64(place + 2)))
+                if unit.count > 2, search.codec.isMessage(unit), !search.areKnown(in: unit) {
+                    let start = offset + UInt64(place + 2)
+                    try patches.append(.filler((start + UInt64(search.codec.headerSize))..<(start + size)))
                 }
                 place += 2 + Int(size)
             }
@@ -131,12 +134,8 @@ struct SupplementalMessages {
         return patches
     }
 
-    /// The unit to write in place of one with foreign messages; nil if there are none in it.
-    private func replacement(for unit: [UInt8]) -> [UInt8]? {
-        let header = unit.prefix(codec.headerSize)
-        if areKnown(Self.unescaped(unit.dropFirst(codec.headerSize))) { return nil }
-        return header + Self.filler(unit.count - header.count)
-    }
+    /// Whether a unit has no foreign messages.
+    private func areKnown(in unit: [UInt8]) -> Bool { areKnown(Self.unescaped(unit.dropFirst(codec.headerSize))) }
 
     /// Removes the bytes that keep a unit from imitating a start code (ITU-T H.264, 7.4.1.1).
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -186,7 +185,7 @@ struct SupplementalMessages {
     }
 
     /// Messages of filler (payload type 3), and the end of the unit.
-    private static func filler(_ count: Int) -> [UInt8] {
+    static func filler(_ count: Int) -> [UInt8] {
         if count < 3 {
             return [UInt8](repeating: 0x80, count: min(1, count)) + [UInt8](repeating: 0, count: max(0, count - 1))
         }

@@ -2,14 +2,15 @@
 /// replaced and left. They are cleared in place.
 struct TIFFParts {
     /// The changes that clear these parts.
-    private(set) var patches: [Patch] = []
+    private(set) var patches = Patches()
 
     private let part: FilePart
     private let isLittle: Bool
     private var kept: [Range<UInt64>] = []
 
     private static let mostDirectories = 1000
-    private static let longestTable: UInt64 = 64 << 20
+    /// A strip for each row of a large picture.
+    private static let mostParts = 1_000_000
     /// The size of a value, by type.
     private static let sizes: [UInt64] = [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4]
     /// Tags that lead to directories: those within the file, of fax, of Kodak, of EXIF, of positions, and of
@@ -39,13 +40,14 @@ struct TIFFParts {
             guard offset > 0, seen.insert(offset).inserted else { continue }
             if seen.count > Self.mostDirectories { throw .refused("the picture has too many directories") }
             guard let found = try readDirectory(at: start + offset) else { return }
+            if kept.count > Self.mostParts { throw .refused("the picture has too many parts") }
             open += found
         }
         var lost: UInt64 = 0
         for gap in KeptRanges(kept).gaps(in: part.range) {
             let cleared = try part.clearing(gap, cancellation)
             if !cleared.isEmpty { lost += UInt64(gap.count) }
-            patches += cleared
+            try patches += cleared
         }
         // Some cameras call their raw files TIFF.
         if lost > UInt64(part.range.count) / 4 { throw .refused("no directory leads to a large part of the picture") }
@@ -101,7 +103,7 @@ struct TIFFParts {
     }
 
     private func numbers(at place: UInt64, _ count: UInt64, _ size: Int) throws(ProductFailure) -> [UInt64] {
-        guard size > 0, count * UInt64(size) <= Self.longestTable,
+        guard size > 0, count <= UInt64(Self.mostParts),
             let bytes = try part.bytes(at: place, count: Int(count) * size)
         else { throw .refused("a table of the picture can't be read") }
         let reader = ByteReader(bytes: bytes, isLittleEndian: isLittle)

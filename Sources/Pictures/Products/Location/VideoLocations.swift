@@ -35,14 +35,14 @@ struct VideoLocations {
         if !isWritten { try FileCopy.copy(input.file, count: input.size, to: output, cancellation) }
         progress(0.5)
         let product = FilePart(file: output, range: 0..<input.size, cancellation: cancellation)
-        for patch in patches { try patch.apply(to: output, cancellation) }
+        try patches.apply(to: output, cancellation)
         var left = try read(output)
         if !left.tags.isEmpty, container == .boxes {
             let tracks = Set(left.tags.compactMap { $0.track })
             let reported = try cancellation.limit(to: limit) { () throws(ProductFailure) in
                 try BoxPositions(in: product, cancellation, removing: tracks, isBare: isBare)
             }
-            for patch in reported.patches { try patch.apply(to: output, cancellation) }
+            try reported.patches.apply(to: output, cancellation)
             left = try read(output)
         }
         if let tag = left.tags.first { throw .refused("\(tag.group):\(tag.name) could not be removed from the video") }
@@ -71,7 +71,7 @@ struct VideoLocations {
     /// after the changes.
     private func findPatches(
         in part: FilePart
-    ) throws(ProductFailure) -> (patches: [Patch], essence: [UInt64], obstacle: String?) {
+    ) throws(ProductFailure) -> (patches: Patches, essence: [UInt64], obstacle: String?) {
         try cancellation.limit(to: limit) { () throws(ProductFailure) in try search(part) }
     }
 
@@ -80,7 +80,7 @@ struct VideoLocations {
 
     private func search(
         _ part: FilePart
-    ) throws(ProductFailure) -> (patches: [Patch], essence: [UInt64], obstacle: String?) {
+    ) throws(ProductFailure) -> (patches: Patches, essence: [UInt64], obstacle: String?) {
         let hidden = try HiddenPositions(
             in: part, cancellation, isTransportStream: input.type.mime == "video/mp2t")
         var patches = hidden.patches
@@ -91,14 +91,14 @@ struct VideoLocations {
             if let obstacle = boxes.obstacle { throw .refused(obstacle) }
             if boxes.overwritesPicturesOrSound(patches) { throw .refused(Self.positionsInEssence) }
             // EXIF and XMP may be within a box that is removed as a whole.
-            patches += boxes.patches
+            try patches += boxes.patches
             essence = boxes.essence
             if essence.isEmpty { throw .refused("the video has no track of pictures or sound: it is damaged") }
         case .matroska:
             let elements = try MatroskaPositions(
                 in: part, changesAttachments: !patches.isEmpty, isBare: isBare, cancellation)
             if let obstacle = elements.obstacle { throw .refused(obstacle) }
-            patches += elements.patches
+            try patches += elements.patches
         case .readOnly:
             if !patches.isEmpty { throw .refused("positions can't be removed from \(input.type.mime)") }
         }

@@ -41,6 +41,13 @@ import Testing
         #expect(!PositionText.isTelemetry(Array(text.utf8)))
     }
 
+    /// Each mark was once compared with all that follow, which took hours.
+    @Test(arguments: ["!", "lat!", "1.234", "{", "48:08:", "a "]) func longTextsAreReadInLinearTime(_ piece: String) {
+        let text = Array(String(repeating: piece, count: 200_000 / piece.utf8.count).utf8)
+        let time = ContinuousClock().measure { #expect(!PositionText.isTelemetry(text)) }
+        #expect(time < .seconds(20))
+    }
+
     @Test(arguments: [false, true], [[], [0, 60]] as [[UInt8]])
     func subtitlesInUTF16AreRead(isBig: Bool, length: [UInt8]) {
         let units = Array("\u{FEFF}lat 47.123456 lon 8.654321".utf16)

@@ -27,6 +27,25 @@ import Testing
         #expect(try await files.essence(of: "fragments.mp4") == files.essence(of: "product.mp4"))
     }
 
+    @Test(arguments: ["-c:s mov_text -movflags frag_keyframe+empty_moov long.mp4", "long.mkv"])
+    func subtitlesTooLongToBeSearchedAreRefused(_ output: String) async throws {
+        let files = try LocationFiles()
+        try await files.base("plain.mp4")
+        let line = String(repeating: "abcdefghi\n", count: 6000)
+        // A text of MP4 has 64 KiB at most; many make one run of a fragment.
+        let times = output.hasSuffix("mkv") ? [0] : Array(0..<20)
+        let texts = times.map { time in
+            let text = times.count == 1 ? String(repeating: line, count: 20) : line
+            return "\(time)\n00:00:00,\(100 + time) --> 00:00:00,\(101 + time)\n\(text)\n"
+        }
+        let text = try files.media.write(texts.joined(separator: "\n").utf8, "text.srt")
+        let name = output.split(separator: " ").last.map(String.init) ?? ""
+        try await files.media.make("-i \(files.path("plain.mp4")) -i \(text) -map 0:v -map 1 -c copy \(output)")
+        let stage = try RemoverStage()
+        let reason = try await stage.refusal(of: files.path(name))
+        #expect(reason?.contains("too long") == true, "\(reason ?? "")")
+    }
+
     @Test func compressedSubtitlesOfMatroskaAreRefused() async throws {
         let files = try LocationFiles()
         try await subtitles("-c:s srt", "text.mkv", files)

@@ -19,8 +19,8 @@ struct BoxTrack {
     var fragments: [Range<UInt64>] = []
 
     private static let longestTable = 64 << 20
-    /// Each chunk takes 16 bytes of memory, several times.
-    private static let longestTableOfChunks = 8 << 20
+    /// Each chunk takes 16 bytes of memory, several times. Descriptions are texts and settings.
+    private static let longestTables = ["stco": 8 << 20, "co64": 8 << 20, "stsc": 8 << 20, "stsd": 1 << 20]
     private static let mostText: UInt64 = 64 << 20
     /// Kinds of tracks that hold no positions of their own: pictures, sound, time codes.
     private static let understood: Set = ["vide", "soun", "tmcd", "auxv"]
@@ -54,8 +54,7 @@ struct BoxTrack {
             handler = String(decoding: bytes.suffix(4), as: UTF8.self)
         }
         for box in boxes where ["tkhd", "stsd", "stco", "co64", "stsz", "stz2", "stsc"].contains(box.type) {
-            let isOfChunks = ["stco", "co64", "stsc"].contains(box.type)
-            guard box.content.count <= (isOfChunks ? Self.longestTableOfChunks : Self.longestTable) else {
+            guard box.content.count <= Self.longestTables[box.type] ?? Self.longestTable else {
                 throw .refused("a table of the video is too large")
             }
             let bytes = try part.bytes(at: box.content.lowerBound, count: box.content.count) ?? []
@@ -81,7 +80,7 @@ struct BoxTrack {
     }
 
     /// Whether the sample descriptions contain a position.
-    var describesPosition: Bool { description.count < 1 << 20 && PositionText.isFound(in: description) }
+    var describesPosition: Bool { PositionText.isFound(in: description) }
 
     /// Whether the track must go: it holds data that nobody here can read, such as the sensors of a camera (`gpmd`,
     /// `camm`, `rtmd`, `mett`), or subtitles with positions, as drones write them.
@@ -108,7 +107,9 @@ struct BoxTrack {
         for range in try samples(cancellation) {
             try cancellation.check()
             read += UInt64(range.count)
-            if read > Self.mostText { throw .refused("the subtitles of the video are too long") }
+            if range.count > PositionText.longestSubtitle || read > Self.mostText {
+                throw .refused("the subtitles of the video are too long")
+            }
             if PositionText.isTelemetry(try part.bytes(at: range.lowerBound, count: range.count) ?? []) { return true }
         }
         return false

@@ -25,7 +25,7 @@ struct MatroskaPositions {
     private static let mostElements = 50_000_000
     private static let mostTracks = 1000
     private static let deepest = 32
-    private static let longestTag: UInt64 = 1 << 20
+    private static let longestTag = PositionText.longestSubtitle
 
     /// Element IDs (RFC 9559, section 5.1).
     private enum ID {
@@ -213,7 +213,10 @@ struct MatroskaPositions {
     }
 
     private func content(of element: Element?) throws(ProductFailure) -> [UInt8] {
-        guard let element, element.content.count <= Self.longestTag else { return [] }
+        guard let element else { return [] }
+        guard element.content.count <= Self.longestTag else {
+            throw .refused("a text or setting of the video is too long to be searched")
+        }
         return try part.bytes(at: element.content.lowerBound, count: element.content.count) ?? []
     }
 
@@ -358,8 +361,9 @@ struct MatroskaPositions {
             } else {
                 try searchFrame(samples)
             }
-        } else if subtitleTracks.contains(track.value), PositionText.isTelemetry(try content(of: block)) {
-            obstacle = "its subtitles contain positions"
+        } else if subtitleTracks.contains(track.value) {
+            try cancellation.check()
+            if PositionText.isTelemetry(try content(of: block)) { obstacle = "its subtitles contain positions" }
         }
     }
 }

@@ -14,6 +14,9 @@ enum PositionText {
         }
     }
 
+    /// Longer texts are no subtitles. Searching one takes 50 times its size in memory.
+    static let longestSubtitle = 1 << 20
+
     /// Whether a subtitle is one of those that drones and dash cams write.
     static func isTelemetry(_ text: [UInt8]) -> Bool { isFound(in: text) || TelemetryText(text).hasPosition }
 

@@ -129,9 +129,9 @@ struct TelemetryText {
 
     /// Whether a word of a position and an exact number, or one of millionths of a degree, are side by side.
     private static func isNamed(_ tokens: ArraySlice<Token>) -> Bool {
-        guard let first = tokens.first else { return false }
-        let rest = tokens.dropFirst().drop { if case .mark = $0 { true } else { false } }
-        guard tokens.count - rest.count <= 4, let second = rest.first else { return false }
+        guard let first = tokens.first,
+            let second = tokens.dropFirst().prefix(4).first(where: { if case .mark = $0 { false } else { true } })
+        else { return false }
         if isWordOfPosition(first) { return isExact(second) || isMillionths(second) }
         return isExact(first) && isWordOfPosition(second)
     }

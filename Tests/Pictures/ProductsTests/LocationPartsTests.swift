@@ -70,6 +70,37 @@ import Testing
             left.suffix(9) == Self.frame.suffix(9) && HiddenPositions.find([1, 2, 0xFF, 0, 3], in: left).count == 2)
     }
 
+    /// A Matroska file with one track of a codec named in the way of AVI or QuickTime, and one frame of JPEG.
+    private func matroska(_ codec: String, _ fourCC: String) -> [UInt8] {
+        func element(_ id: [UInt8], _ content: [UInt8]) -> [UInt8] {
+            id + [0x40 | UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
+        }
+        let before = [UInt8](repeating: 0, count: codec.hasPrefix("V_MS") ? 16 : 4)
+        let settings = before + Array(fourCC.utf8) + [UInt8](repeating: 0, count: 20)
+        let entry = element([0xD7], [1]) + element([0x83], [1]) + element([0x86], Array(codec.utf8))
+        let track = element([0xAE], entry + element([0x63, 0xA2], settings))
+        let cluster = element([0xA3], [0x81, 0, 0, 0] + Self.frame)
+        return element([0x1A, 0x45, 0xDF, 0xA3], element([0x42, 0x82], Array("matroska".utf8)))
+            + element(
+                [0x18, 0x53, 0x80, 0x67],
+                element([0x16, 0x54, 0xAE, 0x6B], track) + element([0x1F, 0x43, 0xB6, 0x75], cluster))
+    }
+
+    @Test(arguments: [("V_MS/VFW/FOURCC", "MJPG"), ("V_QUICKTIME", "jpeg")])
+    func framesOfJPEGUnderForeignNamesAreSearched(_ codec: String, _ fourCC: String) throws {
+        let part = try part(matroska(codec, fourCC))
+        let found = try MatroskaPositions(in: part, changesAttachments: false, Cancellation())
+        #expect(found.obstacle == nil)
+        #expect(HiddenPositions.find(Array("secret".utf8), in: try bytes(of: part, after: found.patches)).isEmpty)
+    }
+
+    @Test(arguments: [("H264", true), ("????", true), ("XVID", false)])
+    func codecsOfMatroskaThatNobodyKnowsAreRefused(_ fourCC: String, _ isRefused: Bool) throws {
+        let part = try part(matroska("V_MS/VFW/FOURCC", fourCC))
+        let found = try MatroskaPositions(in: part, changesAttachments: false, Cancellation())
+        #expect((found.obstacle != nil) == isRefused)
+    }
+
     @Test func pictureOfJPEGWithinHEIFLosesSegments() throws {
         let entry = box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("jpeg".utf8) + [0])
         let start = box("ftyp", Array("heic\0\0\0\0mif1heic".utf8))
@@ -135,7 +166,9 @@ import Testing
     }
 
     /// Each part that goes takes memory; these would take hundreds of MB.
-    @Test(arguments: ["image/jpeg", "image/png", "image/webp"]) func tooManyForeignPartsAreRefused(_ type: String) throws {
+    @Test(arguments: ["image/jpeg", "image/png", "image/webp"]) func tooManyForeignPartsAreRefused(_ type: String)
+        throws
+    {
         let (start, foreign, count): ([UInt8], [UInt8], Int) =
             switch type {
             case "image/jpeg": ([0xFF, 0xD8], [0xFF, 0xE6, 0, 3, 1], 500_001)

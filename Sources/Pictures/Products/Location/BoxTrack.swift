@@ -37,8 +37,8 @@ struct BoxTrack {
         "fl32", "fl64", "ulaw", "alaw", "enca",
     ]
 
-    /// Formats with a JPEG picture in each sample.
-    private static let motionJPEG: Set = ["jpeg", "mjpa", "MJPG", "dmb1", "mp4v"]
+    /// Formats with a JPEG picture in each sample, in lower case.
+    static let motionJPEG: Set = ["jpeg", "mjpa", "mjpg", "dmb1", "ljpg"]
 
     /// Reads what describes the track's samples.
     ///
@@ -125,7 +125,7 @@ struct BoxTrack {
 
     /// Returns the changes that remove messages from the pictures.
     func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> Patches {
-        if Self.motionJPEG.contains(format) { return try segments(cancellation) }
+        if format == "mp4v" || Self.motionJPEG.contains(format.lowercased()) { return try segments(cancellation) }
         if format == "fLaC" { return try comments(isBare: isBare) }
         guard let codec = SupplementalMessages.Codec(format) ?? configuredCodec else { return [] }
         let name = codec.configuration

@@ -297,21 +297,14 @@ struct MatroskaPositions {
             try patches += comments.patches
             return
         }
-        if codec == "V_MJPEG" {
+        let foreign = Self.foreignCodec(codec, configuration)
+        if codec == "V_MJPEG" || foreign.map({ BoxTrack.motionJPEG.contains($0) }) == true {
             if isEncoded { obstacle = Self.encoded }
             motionJPEG.insert(track)
             return
         }
-        guard let kind = SupplementalMessages.Codec(codec) else {
-            // H.264 in the way of AVI has no sizes before its units.
-            let name = String(decoding: configuration, as: UTF8.self).lowercased()
-            if codec.hasPrefix("V_MS") || codec == "V_QUICKTIME",
-                ["264", "265", "avc", "hevc", "hvc1"].contains(where: { name.contains($0) })
-            {
-                obstacle = "its pictures can't be searched for positions"
-            }
-            return
-        }
+        if let foreign, !Self.foreignCodecs.contains(foreign) { obstacle = Self.unsearchable }
+        guard let kind = SupplementalMessages.Codec(codec) else { return }
         guard !isEncoded, let element,
             let search = SupplementalMessages(kind, configuration: configuration[...], isBare: isBare)
         else {
@@ -324,6 +317,22 @@ struct MatroskaPositions {
         }
     }
 
+    /// The code of a codec that is named in the way of AVI (`BITMAPINFOHEADER`) or QuickTime (a sample description);
+    /// nil for other codecs.
+    private static func foreignCodec(_ codec: String, _ configuration: [UInt8]) -> String? {
+        let place = codec.hasPrefix("V_MS") ? 16 : codec == "V_QUICKTIME" ? 4 : nil
+        return place.map { String(decoding: configuration.dropFirst($0).prefix(4), as: UTF8.self).lowercased() }
+    }
+
+    /// Codecs whose pictures hold no messages. H.264 in the way of AVI has some, without sizes before its units.
+    private static let foreignCodecs: Set = [
+        "xvid", "divx", "dx50", "fmp4", "mp4v", "div3", "mp42", "mp43", "h263", "s263", "wmv1", "wmv2", "wmv3", "wvc1",
+        "mpg1", "mpg2", "vp30", "vp31", "vp60", "vp61", "vp62", "vp80", "vp90", "av01", "ffv1", "ffvh", "hfyu", "ulrg",
+        "ulra", "uly0", "uly2", "lags", "cvid", "svq1", "svq3", "iv31", "iv32", "iv41", "iv50", "msvc", "i420", "iyuv",
+        "yv12", "yuy2", "uyvy", "raw ", "rle ", "apch", "apcn", "apcs", "apco", "ap4h", "ap4x",
+    ]
+
+    private static let unsearchable = "its pictures can't be searched for positions"
     private static let encoded = "its pictures are compressed a second time, so they can't be searched for positions"
 
     /// Whether subtitles are pictures, which DVDs and Blu-rays often have compressed.
@@ -337,6 +346,7 @@ struct MatroskaPositions {
     }
 
     private mutating func searchFrame(_ frame: Range<UInt64>) throws(ProductFailure) {
+        guard try JPEGSegments.isFound(in: part.within(frame)) else { throw .refused(Self.unsearchable) }
         var segments = JPEGSegments(in: part.within(frame), keeping: .none, cancellation)
         try segments.searchAll()
         try patches += segments.patches

@@ -83,6 +83,30 @@ import UploadCore
         #expect(Set(before) == Set(after))
     }
 
+    /// exiftool stores these in UTF-16, with entities, and compressed.
+    @Test(arguments: [
+        ("picture.jpg", ["-EXIF:UserComment=%"]), ("picture.jpg", ["-XPComment=%"]),
+        ("picture.jpg", ["-XMP-dc:Description=%"]), ("picture.jpg", ["-Comment=%"]),
+        ("picture.png", ["-z", "-PNG:Description=%"]), ("picture.webp", ["-EXIF:UserComment=%"]),
+    ])
+    func coordinatesInValuesAreRemovedInEveryEncoding(_ name: String, _ tags: [String]) async throws {
+        let files = try LocationFiles()
+        let stage = try RemoverStage()
+        for text in [
+            "{\"place\":\"Zürich\",\"lat\":48.1375,\"lng\":11.5755}", "Zürich lat=48.1375;lon=11.5755",
+            "{\"type\":\"Point\",\"coordinates\":[11.5755,48.1375],\"name\":\"Zürich\"}",
+        ] {
+            try await files.base(name)
+            try await files.tag(name, tags.map { $0.replacingOccurrences(of: "%", with: text) })
+            let product = try #require(try await StepRun(stage.remover, on: files.path(name)).product)
+            let path = try files.media.write(product, "product-\(name)")
+            let exiftool = try #require(LocationFiles.exiftool)
+            let read = try await files.run(exiftool, ["-a", "-G", path])
+            #expect(!read.contains("48.1375") && !read.contains("11.5755"), "\(text)")
+            #expect(LocationFiles.position(in: product) == nil)
+        }
+    }
+
     @Test func keepsOtherMetadata() async throws {
         let files = try LocationFiles()
         try await files.base("photo.jpg")

@@ -6,13 +6,19 @@ import Testing
 @Suite struct LocationTextTests {
     @Test(arguments: [
         "+48.1370+011.5750/", "at -33.8688+151.2093 now", "$GPRMC,120000", "$GNGGA,1", "exif:GPSLatitude=1",
+        "{\"latitude\":47.1,\"longitude\":8.7}", "{\"GPSLat\":\"47.1\"}", "{\"LATITUDE\" : -47}", "{\\\"lat\\\":47}",
+        "lat=47.1;lon=8.7", "gps_lat = 47.1", "{\"type\":\"Point\",\"coordinates\":[8.7,47.1]}", "{'lng': 8}",
     ])
     func devicesWritePositionsThatAreFoundEverywhere(_ text: String) {
         #expect(PositionText.isFound(in: text.utf8))
     }
 
     /// Texts that people write stay.
-    @Test(arguments: ["+49-171-1234567", "48.137154, 11.576124", "geo:48.1,11.5", "N48.137154 E11.576124", ""])
+    @Test(arguments: [
+        "+49-171-1234567", "48.137154, 11.576124", "geo:48.1,11.5", "N48.137154 E11.576124", "",
+        "Latitude: 47.1", "lat=5", "flat=5.5", "{\"flat\":5.5}", "{\"platitude\":3}", "long=12.5",
+        "{\"coordinates\":[120,33]}", "{\"lat\":null}", "=", ":1", "\":1",
+    ])
     func otherTextsAreNone(_ text: String) {
         #expect(!PositionText.isFound(in: text.utf8))
     }

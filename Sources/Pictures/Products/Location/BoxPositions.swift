@@ -86,8 +86,12 @@ struct BoxPositions {
         try clearRest(behind: children, in: part.range)
     }
 
-    /// Whether changes overwrite samples of pictures or sound, as those for a crafted track would.
-    func overwritesPicturesOrSound(_ patches: Patches) -> Bool { patches.contains { kept.overlaps($0.range) } }
+    /// Whether changes overwrite samples of pictures or sound, as those for a crafted track would. Segments and messages
+    /// that go anyway don't count.
+    func overwritesPicturesOrSound(_ patches: Patches) -> Bool {
+        let cleared = KeptRanges(self.patches.map(\.range))
+        return patches.contains { kept.overlaps($0.range) && !cleared.gaps(in: $0.range).isEmpty }
+    }
 
     // MARK: Boxes
 

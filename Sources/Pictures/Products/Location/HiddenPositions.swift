@@ -32,11 +32,8 @@ struct HiddenPositions {
     private static let property = Array("exif:GPS".utf8)
     /// Sentences of a GPS receiver (NMEA 0183), as cameras append them to a picture or store them in a video.
     private static let sentences = ["$GPRMC,", "$GNRMC,", "$GPGGA,", "$GNGGA,"].map { Array($0.utf8) }
-    /// Values in JSON, as phones append it to a picture.
-    private static let values = [
-        "\"latitude\"", "\"longitude\"", "\"Latitude\"", "\"Longitude\"", "\"MAPLatitude\"", "\"MAPLongitude\"",
-        "\"lat\"", "\"lon\"", "\"lng\"", "\"gpsLat\"", "\"gpsLon\"", "\"gpsLng\"",
-    ].map { Array($0.utf8) }
+    /// What stands before a coordinate in JSON, as phones append it to a picture, and in a list of values.
+    private static let marks = [":", "="].map { Array($0.utf8) }
     /// Properties of other namespaces of XMP.
     private static let geography = ["geo:lat", "geo:lon", "georss:point"].map { Array($0.utf8) }
     /// The beginning of a JPEG picture in base64, as XMP holds it.
@@ -100,9 +97,9 @@ struct HiddenPositions {
                     try addSentence(at: offset + UInt64(position), in: part)
                 }
             }
-            for pattern in Self.values {
-                for position in Self.find(pattern, in: piece) where position < end {
-                    try addValue(at: offset + UInt64(position + pattern.count), in: part)
+            for mark in Self.marks {
+                for position in Self.find(mark, in: piece) where position < end {
+                    try addNumber(at: offset + UInt64(position), before: piece[position...].dropFirst(), in: part)
                 }
             }
             if patches.count > Self.mostPatches { throw .refused("the file contains too many positions") }
@@ -252,15 +249,25 @@ struct HiddenPositions {
         try patches.append(.spaces(offset..<(offset + UInt64(length))))
     }
 
-    /// Overwrites the number behind the name of a value in JSON.
-    private mutating func addValue(at offset: UInt64, in part: FilePart) throws(ProductFailure) {
-        let count = Int(min(60, part.range.upperBound - offset))
-        guard let bytes = try part.bytes(at: offset, count: count) else { return }
-        let gap = bytes.prefix { [0x09, 0x0A, 0x0D, 0x20, 0x22, 0x3A].contains($0) }.count
-        let number = bytes.dropFirst(gap).prefix { $0 >= 0x2B && $0 <= 0x39 && $0 != 0x2C && $0 != 0x2F }
-        guard number.contains(where: { $0 >= 0x30 }) else { return }
-        try patches.append(.spaces((offset + UInt64(number.startIndex))..<(offset + UInt64(number.endIndex))))
+    /// Overwrites the number of a coordinate behind a colon or an equals sign.
+    ///
+    /// - Parameter rest: What follows, as far as it is known.
+    private mutating func addNumber(
+        at offset: UInt64, before rest: ArraySlice<UInt8>, in part: FilePart
+    ) throws(ProductFailure) {
+        // Most such signs are in coded data.
+        if let next = rest.first, !Self.beginnings.contains(next) { return }
+        let before = min(40, offset - part.range.lowerBound)
+        let start = offset - before
+        let count = Int(before + min(61, part.range.upperBound - offset))
+        guard let bytes = try part.bytes(at: start, count: count),
+            let number = PositionText.namedNumber(around: Int(before), in: bytes)
+        else { return }
+        try patches.append(.spaces((start + UInt64(number.lowerBound))..<(start + UInt64(number.upperBound))))
     }
+
+    /// What follows such a sign.
+    private static let beginnings = Set("+-.0123456789 [\"'\\\t\r\n".utf8)
 
     /// Overwrites a block of a dash cam: its size, `freeGPS `, and data.
     private mutating func addBlock(at offset: UInt64, in part: FilePart) throws(ProductFailure) {

@@ -1,7 +1,7 @@
 /// Recognises positions that devices write into texts, whatever the field is called.
 enum PositionText {
-    /// Whether a text contains an ISO 6709 position (`+48.1370+011.5750/`), a sentence of a GPS receiver, or XMP with a
-    /// position (`GPSLatitude`).
+    /// Whether a text contains an ISO 6709 position (`+48.1370+011.5750/`), a sentence of a GPS receiver, XMP with a
+    /// position (`GPSLatitude`), or a named coordinate (`"lat": 48`, `lon=11.5750`).
     static func isFound(in text: some Collection<UInt8>) -> Bool {
         let bytes = Array(text)
         return bytes.indices.contains { index in
@@ -9,9 +9,44 @@ enum PositionText {
             case UInt8(ascii: "+"), UInt8(ascii: "-"): isPoint(bytes[index...])
             case UInt8(ascii: "$"): isSentence(bytes[index...])
             case UInt8(ascii: "G"): bytes[index...].starts(with: "GPSLatitude".utf8)
+            case UInt8(ascii: ":"), UInt8(ascii: "="): namedNumber(around: index, in: bytes) != nil
             default: false
             }
         }
+    }
+
+    private static let names: Set = ["lat", "latitude", "lon", "lng", "longitude", "longtitude"]
+    /// GeoJSON (RFC 7946, section 3.1).
+    private static let list = "coordinates"
+    private static let blanks = Set(" \t\r\n".utf8)
+    private static let quotes = Set("\"'\\".utf8)
+
+    /// Returns the number of a coordinate, or a list of such: `"gpsLat":"48"`, `"coordinates":[11.5750,48.1370]`, or
+    /// `lat=48.1370`; nil if there is none.
+    ///
+    /// - Parameter mark: where the colon or the equals sign is.
+    static func namedNumber(around mark: Int, in text: [UInt8]) -> Range<Int>? {
+        let isJSON = text[mark] == UInt8(ascii: ":")
+        let before = text[..<mark].suffix(40)
+        let end = before.lastIndex { !blanks.contains($0) && !quotes.contains($0) } ?? mark
+        let start = before[..<end].lastIndex { !isLetter($0) && $0 != UInt8(ascii: "_") } ?? before.startIndex - 1
+        guard end < mark, start < end else { return nil }
+        if isJSON, start < 0 || !quotes.contains(text[start]) || !quotes.contains(text[end + 1]) { return nil }
+        var name = String(decoding: text[(start + 1)...end], as: UTF8.self).lowercased().filter { $0 != "_" }
+        for prefix in ["gps", "map"] where name.hasPrefix(prefix) { name.removeFirst(prefix.count) }
+        guard name == list || names.contains(name) else { return nil }
+        let rest = text[(mark + 1)...].prefix(60)
+        let gap = rest.prefix { blanks.contains($0) || quotes.contains($0) || name == list && $0 == UInt8(ascii: "[") }
+        let number = rest[gap.endIndex...].prefix { byte in
+            isDigit(byte) || "+-.eE".utf8.contains(byte) || name == list && (byte == UInt8(ascii: ",") || byte == 0x20)
+        }
+        let isExact = number.contains(UInt8(ascii: "."))
+        guard number.contains(where: isDigit), isExact || isJSON && name != list else { return nil }
+        return number.startIndex..<number.endIndex
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
     }
 
     /// Longer texts are no subtitles. Searching one takes 50 times its size in memory.

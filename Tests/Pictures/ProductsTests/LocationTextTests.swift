@@ -77,6 +77,14 @@ import Testing
         ("XMP:XMP-xmp", "ThumbnailImage", "(Binary data)", true), ("EXIF:IFD0", "Exif_0xc69c", "1 1 100", true),
         ("EXIF:IFD0", "GDALMetadata", "<GDALMetadata>", true), ("EXIF:IFD1", "ThumbnailImage", "(Binary data)", false),
         ("XML", "AcquisitionRecordGroupName", "ExifGPS", true), ("XMP:XMP-dc", "Title", "Latitude", false),
+        ("EXIF:IFD0", "Exif_0x9abc", "47 8", true), ("EXIF:IFD0", "Exif_0x9abc", "47", false),
+        ("EXIF:IFD0", "Exif_0xcd40", "1 2 3", false),
+        ("EXIF:IFD0", "DNGPrivateData", "(Binary data 116 bytes, use -b option to extract)", true),
+        ("EXIF:SubIFD", "OpcodeList2", "(Binary data 116 bytes, use -b option to extract)", false),
+        ("EXIF:IFD0", "OwnerName", "47.1 8.7", true), ("EXIF:ExifIFD", "OwnerName", "somebody", false),
+        ("MakerNotes:MakerUnknown", "Unknown_0x0010", "47 7 24", true),
+        ("MakerNotes:Apple", "Apple_0x0077", "text", false),
+        ("ExifTool", "Warning", "[minor] Unrecognized MakerNotes", true),
     ])
     func numbersOfCamerasAreNoPositions(_ group: String, _ name: String, _ value: String, _ isPosition: Bool) {
         var report = PositionReport()

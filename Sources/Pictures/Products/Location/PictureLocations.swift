@@ -36,7 +36,7 @@ struct PictureLocations {
         if isTagged { (current, report) = try cleaned(original, report) }
         var isPatched = try patch(current)
         // exiftool has written the picture anew.
-        if isTagged, try clearForeignParts(current) { isPatched = true }
+        if isTagged, try clearForeignParts(current, removing: report.unknownTags) { isPatched = true }
         if !isPatched, !isTagged, !hadForeignParts { return .unchanged }
         if isPatched { report = try read(current.path) }
         if let tag = report.tags.first { throw .refused("exiftool could not remove \(tag.group):\(tag.name)") }
@@ -94,6 +94,9 @@ struct PictureLocations {
         }
         var left = try write(found.removal, copy.path)
         if !left.tags.isEmpty { left = try write(left.removal + left.removalOfGroups, copy.path) }
+        if !left.unknownTags.isEmpty, Self.rebuilt.contains(input.type.mime), input.type.mime != "image/tiff" {
+            left = try write(left.copyOfEXIF, copy.path)
+        }
         // A full disk is not the picture's fault.
         if !left.tags.isEmpty, freeBytes < 2 * input.size + (1 << 20) { throw .noSpace }
         return (try open(copy.path, O_RDWR), left)
@@ -120,21 +123,23 @@ struct PictureLocations {
 
     /// Overwrites what nobody can read.
     ///
+    /// - Parameter tags: Tags of TIFF that go as well.
     /// - Returns: Whether there was anything.
-    private func clearForeignParts(_ copy: Copy) throws(ProductFailure) -> Bool {
-        try cancellation.limit(to: limit) { () throws(ProductFailure) in try clearParts(of: copy) }
+    private func clearForeignParts(_ copy: Copy, removing tags: Set<UInt64> = []) throws(ProductFailure) -> Bool {
+        try cancellation.limit(to: limit) { () throws(ProductFailure) in try clearParts(of: copy, tags) }
     }
 
     private func part(_ copy: Copy) throws(ProductFailure) -> FilePart {
         FilePart(file: copy.file, range: 0..<(try size(of: copy)), cancellation: cancellation)
     }
 
-    private func clearParts(of copy: Copy) throws(ProductFailure) -> Bool {
+    private func clearParts(of copy: Copy, _ tags: Set<UInt64>) throws(ProductFailure) -> Bool {
         let part = try part(copy)
         let videos = removal == .positions ? try EmbeddedVideos.find(in: part, cancellation).map(\.range) : []
         func patches() throws(ProductFailure) -> Patches {
             try PictureParts(
-                in: part, type: input.type.mime, videos: videos, isBare: removal != .positions, cancellation
+                in: part, type: input.type.mime, videos: videos, removing: tags, isBare: removal != .positions,
+                cancellation
             ).patches
         }
         let found = try patches()
@@ -189,6 +194,12 @@ extension PositionReport {
             arguments += PictureLocations.geoTIFF
         }
         return arguments
+    }
+
+    /// The arguments that write EXIF anew with the tags that exiftool knows, and without maker notes of an unknown kind.
+    var copyOfEXIF: [String] {
+        ["-EXIF:all=", "-tagsFromFile", "@", "-EXIF:all", "-unsafe"]
+            + (tags.contains { $0.name.hasPrefix("MakerNoteUnknown") } ? ["--MakerNotes"] : [])
     }
 
     /// The arguments that remove all of what contains the tags, where exiftool can't remove a single one.

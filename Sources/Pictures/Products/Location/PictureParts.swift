@@ -13,9 +13,11 @@ struct PictureParts {
     /// Whether only parts stay that are needed to show the picture, and EXIF, which exiftool must read.
     private let isBare: Bool
 
+    /// - Parameter tags: Tags of TIFF that go as well.
     /// - Throws: ``ProductFailure``; `refused` if the picture can't be read to its end.
     init(
-        in part: FilePart, type: String, videos: [Range<UInt64>], isBare: Bool = false, _ cancellation: Cancellation
+        in part: FilePart, type: String, videos: [Range<UInt64>], removing tags: Set<UInt64> = [],
+        isBare: Bool = false, _ cancellation: Cancellation
     ) throws(ProductFailure) {
         self.part = part
         self.cancellation = cancellation
@@ -35,7 +37,10 @@ struct PictureParts {
             if let obstacle = boxes.obstacle { throw .refused(obstacle) }
             if !items.isFound, boxes.essence.isEmpty { throw .refused("the file has no picture: it is damaged") }
             patches = boxes.patches
-        case "image/tiff": patches = try TIFFParts(in: part, cancellation).patches
+        case "image/tiff": patches = try TIFFParts(in: part, removing: tags, cancellation).patches
+        // Raw pictures have parts to which only their makers know the way.
+        case _ where !tags.isEmpty:
+            patches = try TIFFParts(in: part, removing: tags, clearsRest: false, cancellation).patches
         default: break
         }
     }

@@ -50,6 +50,8 @@ struct PositionReport {
                 trouble = trouble ?? warning
             } else if warning.lowercased().contains("gps") {
                 positionTrouble = positionTrouble ?? warning
+            } else if warning.contains("Unrecognized MakerNote") {
+                insert(Tag(family: "MakerNotes", group: "MakerNotes", name: "all"))
             }
         // The original of a raw picture, compressed, with all its EXIF.
         case (_, "OriginalRawFileData"), (_, "OriginalRawImage"):
@@ -63,9 +65,17 @@ struct PositionReport {
             let isPosition =
                 isMetadata(tag) || tag.isPosition || tag.isName && PositionText.isName(fields[2])
                 || PositionText.isFound(in: fields[2]) || tag.isForeignPosition(fields[2].prefix(Self.longestValue))
-            if isPosition, !tags.contains(tag) { tags.append(tag) }
+                || tag.isUnread(fields[2].prefix(Self.longestValue))
+            if isPosition { insert(tag) }
         }
     }
+
+    private mutating func insert(_ tag: Tag) {
+        if !tags.contains(tag) { tags.append(tag) }
+    }
+
+    /// The numbers of the tags that exiftool can't remove.
+    var unknownTags: Set<UInt64> { Set(tags.compactMap(\.number)) }
 
     /// Longer values are no coordinates.
     private static let longestValue = 4096
@@ -155,6 +165,54 @@ extension PositionReport.Tag {
         let isNamed = ["pos", "position", "point"].contains { lowercased.hasSuffix($0) }
         let hasNames = String(decoding: value, as: UTF8.self).lowercased().contains("\"lat")
         return (isNamed || hasNames) && TelemetryText(Array(value)).hasPosition
+    }
+
+    /// Tags of EXIF with values that exiftool does not print: pictures, places of picture data, and colours.
+    private static let binary: Set = [
+        "ThumbnailImage", "PreviewImage", "JpgFromRaw", "JpgFromRaw2", "OtherImage", "HasselbladRawImage",
+        "ImageSourceData", "StripOffsets", "StripByteCounts", "TileOffsets", "TileByteCounts", "JPEGTables", "ColorMap",
+        "GrayResponseCurve", "TransferFunction", "LinearizationTable", "OpcodeList1", "OpcodeList2", "OpcodeList3",
+        "ProfileGainTableMap", "ProfileGainTableMap2", "ProfileHueSatMapData1", "ProfileHueSatMapData2",
+        "ProfileHueSatMapData3", "ProfileLookTableData", "ProfileToneCurve", "RGBTables", "NoiseProfile", "ToneCurve",
+        "BlackLevelDeltaH", "BlackLevelDeltaV", "ImageStats", "Opto-ElectricConvFactor", "SpatialFrequencyResponse",
+        "CFAPattern",
+    ]
+    /// What exiftool calls the tags from 65000, which Photoshop once used and other programs use for their own.
+    private static let privateTags: Set = [
+        "OwnerName", "SerialNumber", "Lens", "RawFile", "Converter", "WhiteBalance", "Exposure", "Shadows",
+        "Brightness", "Contrast", "Saturation", "Sharpness", "Smoothness", "MoireFilter",
+    ]
+    private static let unknown = "Exif_0x"
+    /// Colours of DNG 1.7: ProfileGainTableMap2, ImageStats, ProfileDynamicRange.
+    private static let youngTags: Set = ["Exif_0xcd40", "Exif_0xcd46", "Exif_0xcd47"]
+    private static let numberOfMakerNotes: UInt64 = 0x927C
+    /// Tags with data of any kind, which exiftool can't remove either.
+    private static let fixedTags: [String: UInt64] = [
+        "DNGPrivateData": 0xC634, "DeviceSettingDescription": 0xA40B, "MSPropertySetStorage": 0x9330,
+        "MSDocumentTextPosition": 0x9331, "WangTag1": 0x80A3, "WangAnnotation": 0x80A4, "WangTag3": 0x80A5,
+        "WangTag4": 0x80A6,
+    ]
+
+    private var isUnknownMakerNote: Bool {
+        group == "MakerUnknown" || name.hasPrefix("MakerNoteUnknown") || family == "MakerNotes" && name == "all"
+    }
+
+    /// The number of a tag that exiftool can't remove; nil for all others.
+    fileprivate var number: UInt64? {
+        if isUnknownMakerNote { return Self.numberOfMakerNotes }
+        if let number = Self.fixedTags[name] { return number }
+        return name.hasPrefix(Self.unknown) ? UInt64(name.dropFirst(Self.unknown.count), radix: 16) : nil
+    }
+
+    /// Whether exiftool knows neither the tag nor what is in it. A single whole number is no position.
+    func isUnread(_ value: ArraySlice<UInt8>) -> Bool {
+        if isUnknownMakerNote { return true }
+        guard family == "EXIF" else { return false }
+        if name.hasPrefix(Self.unknown) {
+            return Int(String(decoding: value, as: UTF8.self)) == nil && !Self.youngTags.contains(name)
+        }
+        if Self.privateTags.contains(name) { return group.hasPrefix("IFD") }
+        return value.starts(with: "(Binary data".utf8) && !name.contains("_0x") && !Self.binary.contains(name)
     }
 
     /// Whether the name says that the tag holds a position.

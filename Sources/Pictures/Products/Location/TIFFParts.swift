@@ -1,5 +1,5 @@
 /// The parts of a TIFF file that no directory leads to (TIFF 6.0, section 2): trailers, and directories that a program
-/// replaced and left. They are cleared in place.
+/// replaced and left. They are cleared in place. Single tags can be removed as well.
 struct TIFFParts {
     /// The changes that clear these parts.
     private(set) var patches = Patches()
@@ -7,6 +7,8 @@ struct TIFFParts {
     private let part: FilePart
     private let isLittle: Bool
     private var kept: [Range<UInt64>] = []
+    private let removed: Set<UInt64>
+    private var removedValues: [Range<UInt64>] = []
 
     private static let mostDirectories = 1000
     /// A strip for each row of a large picture.
@@ -23,9 +25,15 @@ struct TIFFParts {
     /// JPEG in TIFF as it was before 1995: its tags lead to tables of unknown size.
     private static let oldJPEG: UInt64 = 6
 
+    /// - Parameters:
+    ///   - removed: The numbers of tags that go.
+    ///   - clearsRest: Whether all parts go that no directory leads to.
     /// - Throws: ``ProductFailure``; `refused` if the directories can't be read.
-    init(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) {
+    init(
+        in part: FilePart, removing removed: Set<UInt64> = [], clearsRest: Bool = true, _ cancellation: Cancellation
+    ) throws(ProductFailure) {
         self.part = part
+        self.removed = removed
         let start = part.range.lowerBound
         let header = try part.bytes(at: start, count: min(8, part.range.count)) ?? []
         isLittle = header.first == UInt8(ascii: "I")
@@ -44,9 +52,10 @@ struct TIFFParts {
             open += found
         }
         var lost: UInt64 = 0
-        for gap in KeptRanges(kept).gaps(in: part.range) {
+        let kept = KeptRanges(kept)
+        for gap in clearsRest ? kept.gaps(in: part.range) : removedValues.flatMap({ kept.gaps(in: $0) }) {
             let cleared = try part.clearing(gap, cancellation)
-            if !cleared.isEmpty { lost += UInt64(gap.count) }
+            if !cleared.isEmpty, !removedValues.contains(where: { $0.overlaps(gap) }) { lost += UInt64(gap.count) }
             try patches += cleared
         }
         // Some cameras call their raw files TIFF.
@@ -63,6 +72,7 @@ struct TIFFParts {
         // Some programs leave out the place of the next directory.
         let next = try number(at: start + size, count: 4)
         kept.append(start..<(start + size + (next == nil ? 0 : 4)))
+        try removeEntries(entries, at: start, next)
         let reader = ByteReader(bytes: entries, isLittleEndian: isLittle)
         var values: [UInt64: [UInt64]] = [:]
         var inner: [UInt64] = []
@@ -79,8 +89,13 @@ struct TIFFParts {
                 guard number * size <= part.range.upperBound - min(place, part.range.upperBound) else {
                     throw .refused("a value of the picture reaches over its end")
                 }
-                kept.append(place..<(place + number * size))
+                if removed.contains(tag) {
+                    removedValues.append(place..<(place + number * size))
+                } else {
+                    kept.append(place..<(place + number * size))
+                }
             }
+            if removed.contains(tag) { continue }
             let isOfPlaces = Self.data[tag] != nil || Self.data.values.contains(tag)
             let isOfDirectories = Self.directories.contains(tag) || type == Self.typeOfDirectory
             if isOfDirectories { inner += try numbers(at: place, number, Int(size)) }
@@ -95,6 +110,23 @@ struct TIFFParts {
             }
         }
         return inner + (next.map { [$0] } ?? [])
+    }
+
+    /// Writes a directory anew without the tags that go, and zeros behind it.
+    private mutating func removeEntries(_ entries: [UInt8], at start: UInt64, _ next: UInt64?) throws(ProductFailure) {
+        let reader = ByteReader(bytes: entries, isLittleEndian: isLittle)
+        let all = 0..<(entries.count / 12)
+        let staying = all.filter { !removed.contains(reader.number(at: 12 * $0, count: 2) ?? 0) }
+        if staying.count == all.count { return }
+        // Memory is not for directories that overlap.
+        guard all.count < 1000 else { throw .refused("a directory of the picture is too large") }
+        func bytes(_ number: UInt64, _ count: Int) -> [UInt8] {
+            let bytes = (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) }
+            return isLittle ? bytes : bytes.reversed()
+        }
+        let left = staying.flatMap { entries[(12 * $0)..<(12 * $0 + 12)] }
+        let directory = bytes(UInt64(staying.count), 2) + left + (next.map { bytes($0, 4) } ?? [])
+        try patches.append(.bytes(directory + [UInt8](repeating: 0, count: entries.count - left.count), at: start))
     }
 
     private func number(at offset: UInt64, count: Int) throws(ProductFailure) -> UInt64? {

@@ -96,6 +96,48 @@ import UploadCore
                 == files.media.probe(files.path("turned.mp4"), "stream_side_data=rotation"))
     }
 
+    /// exiftool calls the coded picture a preview, and reads nothing in it.
+    @Test func TIFFWithJPEGKeepsItsPicture() async throws {
+        let files = try LocationFiles()
+        try await files.base("a.jpg")
+        let jpeg = try [UInt8](files.bytes("a.jpg"))
+        func entry(_ tag: UInt16, _ value: Int) -> [UInt8] {
+            [UInt8(tag & 0xFF), UInt8(tag >> 8), 4, 0, 1, 0, 0, 0] + (0..<4).map { UInt8(value >> (8 * $0) & 0xFF) }
+        }
+        let values: [(UInt16, Int)] = [
+            (256, 96), (257, 64), (258, 8), (259, 7), (262, 6), (273, 134), (277, 3), (278, 64), (279, jpeg.count),
+            (284, 1),
+        ]
+        let entries = values.flatMap { entry($0, $1) }
+        _ = try files.media.write([0x49, 0x49, 42, 0, 8, 0, 0, 0, 10, 0] + entries + [0, 0, 0, 0] + jpeg, "jpeg.tif")
+        let stage = try stage()
+        let product = try #require(try await StepRun(stage.remover, on: files.path("jpeg.tif")).product)
+        #expect(product.range(of: Data(jpeg.suffix(100))) != nil && product.range(of: Data("somebody".utf8)) == nil)
+    }
+
+    @Test func allPagesOfTIFFLoseTheirTexts() async throws {
+        let files = try LocationFiles()
+        try await files.base("a.tif")
+        try await files.tag("a.tif", ["-Software=somebody", "-ImageDescription=somebody"])
+        let page = try [UInt8](files.bytes("a.tif"))
+        func number(_ bytes: [UInt8], at place: Int, _ count: Int) -> Int {
+            bytes[place..<(place + count)].reversed().reduce(0) { $0 << 8 | Int($1) }
+        }
+        // The second page has the data of the first.
+        let first = number(page, at: 4, 4)
+        let end = first + 2 + 12 * number(page, at: first, 2)
+        var pages = page + (page.count % 2 == 0 ? [] : [0])
+        pages.replaceSubrange(end..<(end + 4), with: (0..<4).map { UInt8(pages.count >> (8 * $0) & 0xFF) })
+        pages += page[first..<end] + [0, 0, 0, 0]
+        _ = try files.media.write(pages, "pages.tif")
+        let stage = try stage()
+        let product = try #require(try await StepRun(stage.remover, on: files.path("pages.tif")).product)
+        #expect(product.range(of: Data("somebody".utf8)) == nil)
+        _ = try files.media.write(product, "product.tif")
+        #expect(try await pixels("pages.tif", files) == pixels("product.tif", files))
+        #expect(try await tags("product.tif", files).contains(/PageCount +: 2/))
+    }
+
     @Test func rawPicturesAreRefused() async throws {
         let files = try LocationFiles()
         try await files.base("a.nef")

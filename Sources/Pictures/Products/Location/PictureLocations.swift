@@ -89,7 +89,9 @@ struct PictureLocations {
         _ copy: Copy, _ found: PositionReport
     ) throws(ProductFailure) -> (Copy, PositionReport) {
         if case .metadata(let keepsDates) = removal {
-            let left = try write(Self.removalOfMetadata(keepsDates: keepsDates), copy.path)
+            var left = try write(Self.removalOfMetadata(keepsDates: keepsDates), copy.path)
+            // Of a TIFF file exiftool removes the tags of the first page only.
+            if !left.tags.isEmpty { left = try write(left.removal, copy.path) }
             return (try open(copy.path, O_RDWR), left)
         }
         var left = try write(found.removal, copy.path)

@@ -20,7 +20,8 @@ struct PositionReport {
     /// A warning about GPS data, such as a broken entry, which goes with the data.
     private(set) var positionTrouble: String?
 
-    private static let mostTags = 100
+    /// A page of a TIFF file has about four.
+    private static let mostTags = 1000
     private let wanted: Recipe.Removal
 
     /// - Parameter removal: What counts as a tag with a position: with `metadata`, every tag that is not needed to show the
@@ -83,6 +84,7 @@ struct PositionReport {
     private func isMetadata(_ tag: Tag) -> Bool {
         guard case .metadata(let keepsDates) = wanted else { return false }
         return !tag.showsPicture && !(keepsDates && tag.isDateOfCapture)
+            && !(fileType == "TIFF" && tag.isCodedPicture)
     }
 
     private func text(_ field: ArraySlice<UInt8>) -> String { String(decoding: field.prefix(200), as: UTF8.self) }
@@ -141,6 +143,12 @@ extension PositionReport.Tag {
     var showsPicture: Bool {
         if family == "EXIF" { return Self.picture.contains(name) }
         return Self.familiesOfStructure.contains(family) && name != "Comment"
+    }
+
+    /// Whether the tag is the coded picture of a page of TIFF, which exiftool calls a preview if it is a JPEG.
+    var isCodedPicture: Bool {
+        family == "EXIF" && group.hasPrefix("IFD")
+            && ["PreviewImage", "PreviewImageStart", "PreviewImageLength"].contains(name)
     }
 
     /// Whether the tag tells when the picture was taken.

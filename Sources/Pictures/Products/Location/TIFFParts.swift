@@ -8,6 +8,7 @@ struct TIFFParts {
     private let isLittle: Bool
     private var kept: [Range<UInt64>] = []
     private let removed: Set<UInt64>
+    private let clearsRest: Bool
     private var removedValues: [Range<UInt64>] = []
 
     private static let mostDirectories = 1000
@@ -24,6 +25,7 @@ struct TIFFParts {
     private static let compression: UInt64 = 259
     /// JPEG in TIFF as it was before 1995: its tags lead to tables of unknown size.
     private static let oldJPEG: UInt64 = 6
+    private static let JPEG: UInt64 = 7
 
     /// - Parameters:
     ///   - removed: The numbers of tags that go.
@@ -33,7 +35,7 @@ struct TIFFParts {
         in part: FilePart, removing removed: Set<UInt64> = [], clearsRest: Bool = true, _ cancellation: Cancellation
     ) throws(ProductFailure) {
         self.part = part
-        self.removed = removed
+        (self.removed, self.clearsRest) = (removed, clearsRest)
         let start = part.range.lowerBound
         let header = try part.bytes(at: start, count: min(8, part.range.count)) ?? []
         isLittle = header.first == UInt8(ascii: "I")
@@ -47,7 +49,7 @@ struct TIFFParts {
             try cancellation.check()
             guard offset > 0, seen.insert(offset).inserted else { continue }
             if seen.count > Self.mostDirectories { throw .refused("the picture has too many directories") }
-            guard let found = try readDirectory(at: start + offset) else { return }
+            guard let found = try readDirectory(at: start + offset, cancellation) else { return }
             if kept.count > Self.mostParts { throw .refused("the picture has too many parts") }
             open += found
         }
@@ -65,7 +67,9 @@ struct TIFFParts {
     /// Keeps a directory and all that it leads to.
     ///
     /// - Returns: the directories to read next; nil if not all parts of the picture can be found.
-    private mutating func readDirectory(at start: UInt64) throws(ProductFailure) -> [UInt64]? {
+    private mutating func readDirectory(
+        at start: UInt64, _ cancellation: Cancellation
+    ) throws(ProductFailure) -> [UInt64]? {
         guard let count = try number(at: start, count: 2), case let size = 2 + 12 * count,
             let entries = try part.bytes(at: start + 2, count: Int(12 * count))
         else { throw .refused("a directory of the picture is damaged") }
@@ -106,10 +110,20 @@ struct TIFFParts {
             for (place, size) in zip(values[places] ?? [], values[sizes] ?? []) {
                 let begin = part.range.lowerBound + place
                 // Truncated pictures exist.
-                kept.append(min(begin, part.range.upperBound)..<min(begin + size, part.range.upperBound))
+                let range = min(begin, part.range.upperBound)..<min(begin + size, part.range.upperBound)
+                kept.append(range)
+                if values[Self.compression]?.first == Self.JPEG { try searchJPEG(range, cancellation) }
             }
         }
         return inner + (next.map { [$0] } ?? [])
+    }
+
+    /// Searches coded data that is a JPEG picture, in which exiftool reads nothing.
+    private mutating func searchJPEG(_ range: Range<UInt64>, _ cancellation: Cancellation) throws(ProductFailure) {
+        guard clearsRest else { return }
+        var segments = JPEGSegments(in: part.within(range), keeping: .none, cancellation)
+        try segments.searchAll()
+        try patches += segments.patches
     }
 
     /// Writes a directory anew without the tags that go, and zeros behind it.

@@ -96,6 +96,35 @@ import UploadCore
                 == files.media.probe(files.path("turned.mp4"), "stream_side_data=rotation"))
     }
 
+    /// Displays of Apple have their serial number in such a tag.
+    @Test(arguments: ["a.jpg", "a.png", "a.webp", "a.tif"])
+    func privateTagsOfColourProfilesAreRemoved(_ name: String) async throws {
+        let files = try LocationFiles()
+        let stage = try stage()
+        try await files.base(name)
+        func tag(_ name: String, _ start: UInt8, _ size: UInt8) -> [UInt8] {
+            Array(name.utf8) + [0, 0, 0, start, 0, 0, 0, size]
+        }
+        let white = Array("XYZ \0\0\0\0".utf8) + [0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D]
+        let serial = Array("mmod\0\0\0\0somebody".utf8)
+        var header = [UInt8](repeating: 0, count: 128)
+        header[3] = 192
+        header.replaceSubrange(8..<24, with: [4, 0x40, 0, 0] + Array("mntrRGB XYZ ".utf8))
+        header.replaceSubrange(36..<40, with: Array("acsp".utf8))
+        let tags = [0, 0, 0, 2] + tag("wtpt", 156, 20) + tag("mmod", 176, 16)
+        _ = try files.media.write(header + tags + white + serial, "profile.icc")
+        try await files.tag(name, ["-ICC_Profile<=\(files.path("profile.icc"))"])
+        let product = try #require(try await StepRun(stage.remover, on: files.path(name)).product)
+        let path = try files.media.write(product, "product-\(name)")
+        let exiftool = try #require(LocationFiles.exiftool)
+        _ = try await files.run(exiftool, ["-b", "-ICC_Profile", "-w!", "icc", path])
+        let left = try [UInt8](files.bytes("product-\(name.prefix(1)).icc"))
+        let zeros = [UInt8](repeating: 0, count: 12)
+        #expect(
+            left.count == 192 && left[128...] == [0, 0, 0, 1] + tags[4..<16] + zeros + white + zeros + [0, 0, 0, 0])
+        #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged)
+    }
+
     /// exiftool calls the coded picture a preview, and reads nothing in it.
     @Test func TIFFWithJPEGKeepsItsPicture() async throws {
         let files = try LocationFiles()

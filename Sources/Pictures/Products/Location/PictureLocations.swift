@@ -16,6 +16,8 @@ struct PictureLocations {
     /// Larger pictures are refused; a camera's raw file has 200 MB at most.
     private static let mostBytes: UInt64 = 2 << 30
 
+    private static let longestProfile = 16 << 20
+
     /// The types from which exiftool can remove all metadata.
     private static let rebuilt: Set = [
         "image/jpeg", "image/png", "image/gif", "image/webp", "image/jxl", "image/bmp", "image/tiff", "image/heic",
@@ -90,6 +92,7 @@ struct PictureLocations {
     ) throws(ProductFailure) -> (Copy, PositionReport) {
         if case .metadata(let keepsDates) = removal {
             var left = try write(Self.removalOfMetadata(keepsDates: keepsDates), copy.path)
+            if left.tags.contains(where: \.isOfColourProfile) { left = try cleanColourProfile(copy.path) }
             // Of a TIFF file exiftool removes the tags of the first page only.
             if !left.tags.isEmpty { left = try write(left.removal, copy.path) }
             return (try open(copy.path, O_RDWR), left)
@@ -115,6 +118,20 @@ struct PictureLocations {
         let dates = ["DateTimeOriginal", "OffsetTimeOriginal", "SubSecTimeOriginal"]
         return ["-all=", "--ICC_Profile:all", "-CommonIFD0="] + geoTIFF + ["-tagsFromFile", "@"]
             + (["Orientation", "ColorSpace", "InteropIndex", "Gamma"] + (keepsDates ? dates : [])).map { "-EXIF:\($0)" }
+    }
+
+    /// Has exiftool write the colour profile out, and the same without private tags in.
+    private func cleanColourProfile(_ path: String) throws(ProductFailure) -> PositionReport {
+        try session.run(["-q", "-q", "-b", "-ICC_Profile", "-w!", "icc", path], within: limit, cancellation)
+        // exiftool finds none that can be written if it is that of a further page.
+        guard access("\(directory)/picture.icc", R_OK) == 0 else { throw .refused("the colour profile can't be read") }
+        let profile = try open("\(directory)/picture.icc", O_RDWR)
+        let part = try part(profile)
+        guard part.range.count <= Self.longestProfile, let bytes = try part.bytes(at: 0, count: part.range.count) else {
+            throw .refused("the colour profile is too large")
+        }
+        try Patch.bytes(ColourProfile.bare(bytes), at: 0).apply(to: profile.file, cancellation)
+        return try write(["-ICC_Profile<=\(profile.path)"], path)
     }
 
     /// exiftool can't write WebP under another name (-o), so it replaces the copy.

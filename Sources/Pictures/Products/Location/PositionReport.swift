@@ -139,9 +139,13 @@ extension PositionReport.Tag {
         "T6Options",
     ]
 
+    /// Whether the tag is a whole tag of a colour profile, and no field of one.
+    var isOfColourProfile: Bool { family == "ICC_Profile" && group == family }
+
     /// Whether the tag is needed to show the picture.
     var showsPicture: Bool {
         if family == "EXIF" { return Self.picture.contains(name) }
+        if isOfColourProfile { return ColourProfile.isNeeded(name) }
         return Self.familiesOfStructure.contains(family) && name != "Comment"
     }
 

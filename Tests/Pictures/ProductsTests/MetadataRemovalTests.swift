@@ -96,6 +96,21 @@ import UploadCore
                 == files.media.probe(files.path("turned.mp4"), "stream_side_data=rotation"))
     }
 
+    @Test func animatedAVIFLosesDatesAndNames() async throws {
+        let files = try LocationFiles()
+        try await files.media.make(
+            "-f lavfi -i testsrc=size=64x64:rate=5 -frames:v 3 -c:v libaom-av1 -cpu-used 8 -f avif "
+                + "-metadata creation_time=2026-01-02T03:04:05Z -metadata:s:v handler_name=somebody moving.avif")
+        try #require(try files.bytes("moving.avif").range(of: Data("somebody".utf8)) != nil)
+        let (locations, stage) = (try RemoverStage(), try stage())
+        #expect(try await StepRun(locations.remover, on: files.path("moving.avif")).outcome == .unchanged)
+        let product = try #require(try await StepRun(stage.remover, on: files.path("moving.avif")).product)
+        _ = try files.media.write(product, "product.avif")
+        #expect(product.range(of: Data("somebody".utf8)) == nil)
+        #expect(try await !tags("product.avif", files).contains("2026:01:02"))
+        #expect(try await pixels("moving.avif", files) == pixels("product.avif", files))
+    }
+
     /// Displays of Apple have their serial number in such a tag.
     @Test(arguments: ["a.jpg", "a.png", "a.webp", "a.tif"])
     func privateTagsOfColourProfilesAreRemoved(_ name: String) async throws {

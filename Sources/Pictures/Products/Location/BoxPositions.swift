@@ -179,6 +179,7 @@ struct BoxPositions {
             if kept.overlaps(box.range) { obstacle = Self.damaged } else { try remove(box) }
             return
         }
+        if isBare, items != nil { try clearTexts(of: box) }
         switch box.type {
         case "moov", "mdia", "minf", "stbl", "moof", "edts", "dinf", "mvex": try searchChildren(of: box)
         case "mvhd", "tkhd", "mdhd", "stts", "ctts", "stsc", "stco", "co64", "stss": try clearEnd(of: box)
@@ -204,6 +205,19 @@ struct BoxPositions {
             if !Self.uniqueTypes.contains(name) { try remove(box) }
         default: break
         }
+    }
+
+    /// Overwrites dates and names in the headers of an animation, which ffmpeg does not write anew.
+    private mutating func clearTexts(of box: Box) throws(ProductFailure) {
+        let isLong = try part.number(at: box.content.lowerBound, count: 1) == 1
+        let texts: Range<UInt64>? =
+            switch box.type {
+            case "mvhd", "tkhd", "mdhd": 4..<(isLong ? 20 : 12)
+            case "hdlr": 24..<max(24, UInt64(box.content.count))
+            default: nil
+            }
+        guard let texts, texts.upperBound <= UInt64(box.content.count) else { return }
+        try clear((box.content.lowerBound + texts.lowerBound)..<(box.content.lowerBound + texts.upperBound))
     }
 
     private static let damaged = "the positions are within a track of pictures or sound"

@@ -22,8 +22,8 @@ struct BoxTrack {
     /// Each chunk takes 16 bytes of memory, several times. Descriptions are texts and settings.
     private static let longestTables = ["stco": 8 << 20, "co64": 8 << 20, "stsc": 8 << 20, "stsd": 1 << 20]
     private static let mostText: UInt64 = 64 << 20
-    /// Kinds of tracks that hold no positions of their own: pictures, sound, time codes.
-    private static let understood: Set = ["vide", "soun", "tmcd", "auxv"]
+    /// Kinds of tracks that hold no positions of their own: pictures, those of an animation, sound, time codes.
+    private static let understood: Set = ["vide", "pict", "soun", "tmcd", "auxv"]
     private static let texts: Set = ["text", "sbtl", "subt", "subp", "clcp"]
     private static let textFormats: Set = ["text", "tx3g", "wvtt", "stpp", "c608", "c708", "mp4s"]
     /// Subtitles that are pictures or coded, so that digits in them mean nothing.
@@ -76,7 +76,7 @@ struct BoxTrack {
 
     /// Whether the track is picture or sound, so that it must stay, whatever its handler says.
     var isPictureOrSound: Bool {
-        ["vide", "soun"].contains(handler) || hasPictureOrSoundHeader || Self.codecs.contains(format)
+        ["vide", "pict", "soun"].contains(handler) || hasPictureOrSoundHeader || Self.codecs.contains(format)
     }
 
     /// Whether the sample descriptions contain a position.
@@ -117,7 +117,7 @@ struct BoxTrack {
 
     /// The codec that the configuration tells: some programs name the format as they like.
     private var configuredCodec: SupplementalMessages.Codec? {
-        guard handler == "vide" else { return nil }
+        guard ["vide", "pict"].contains(handler) else { return nil }
         return SupplementalMessages.Codec.allCases.first {
             !HiddenPositions.find(Array($0.configuration.utf8), in: description).isEmpty
         }

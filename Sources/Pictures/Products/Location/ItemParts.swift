@@ -46,6 +46,8 @@ struct ItemParts {
             switch box.type {
             case "iinf": try readTypes(box)
             case "iprp": try searchProperties(box)
+            case "hdlr" where isBare && box.content.count > 24:
+                try patches += part.clearing((box.content.lowerBound + 24)..<box.content.upperBound, cancellation)
             case _ where Self.boxes.contains(box.type): break
             default: try patches += box.removal(in: part, cancellation)
             }

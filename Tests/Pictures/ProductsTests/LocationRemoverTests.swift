@@ -83,6 +83,34 @@ import UploadCore
         #expect(Set(before) == Set(after))
     }
 
+    /// AVI tells the times of frames only by their order.
+    @Test(arguments: ["mpeg4 -bf 2 -vtag XVID", "mpeg4 -bf 0", "libx264 -bf 0", "mjpeg"])
+    func framesOfAVIKeepTheirTimes(_ codec: String) async throws {
+        let files = try LocationFiles()
+        try await files.media.make("-f lavfi -i testsrc=size=96x64:rate=25 -t 1 -c:v \(codec) -pix_fmt yuvj420p a.avi")
+        let stage = try RemoverStage()
+        let product = try #require(try await StepRun(stage.remover, on: files.path("a.avi")).product)
+        let made = try files.media.write(product, "product.mov")
+        func times(_ path: String) async throws -> [String] {
+            try await files.media.probe(path, "frame=best_effort_timestamp_time").filter { $0.contains("timestamp") }
+        }
+        let (before, after) = (try await times(files.path("a.avi")), try await times(made))
+        #expect(before.count == 25 && after.count == 25)
+        // AVI tells no time of the last one.
+        #expect(zip(before, after).allSatisfy { $0 == $1 || $0.hasSuffix("N/A") }, "\(after)")
+        #expect(after == after.sorted())
+        #expect(try await files.frames(of: "a.avi") == files.frames(of: "product.mov"))
+    }
+
+    @Test func framesOfAVIWithoutTimesAreRefused() async throws {
+        let files = try LocationFiles()
+        try await files.media.make(
+            "-f lavfi -i testsrc=size=96x64:rate=25 -t 1 -c:v libx264 -pix_fmt yuv420p -bf 3 a.avi")
+        let stage = try RemoverStage()
+        let reason = try await stage.refusal(of: files.path("a.avi"))
+        #expect(reason?.contains("B-frames") == true, "\(reason ?? "")")
+    }
+
     /// exiftool stores these in UTF-16, with entities, and compressed.
     @Test(arguments: [
         ("picture.jpg", ["-EXIF:UserComment=%"]), ("picture.jpg", ["-XPComment=%"]),

@@ -17,6 +17,8 @@ package struct ProbeReport: Decodable, Sendable {
         var sampleAspectRatio: String?
         /// "progressive"; "tt", "bb", "tb" and "bt" if interlaced.
         package var fieldOrder: String?
+        /// How many frames a decoder holds back, as they are shown in another order than they are coded.
+        package var reorderedFrames: Int?
         /// "bt709", "smpte2084" and others.
         package var colourTransfer: String?
         /// How red, green and blue become brightness and colour: "bt709", "unknown" and others.
@@ -38,6 +40,7 @@ package struct ProbeReport: Decodable, Sendable {
             case pixelFormat = "pix_fmt"
             case sampleAspectRatio = "sample_aspect_ratio"
             case fieldOrder = "field_order"
+            case reorderedFrames = "has_b_frames"
             case colourTransfer = "color_transfer"
             case colourSpace = "color_space"
             case frameRate = "avg_frame_rate"

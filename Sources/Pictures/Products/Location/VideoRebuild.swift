@@ -31,8 +31,9 @@ struct VideoRebuild {
         let keepsDate = removal != .metadata(keepsDates: false)
         let report = format == nil || keepsDate ? try await report() : nil
         let sound = format == nil ? Self.sound(of: report) : []
+        let times = format == nil ? try times(of: report) : []
         let arguments = arguments(
-            container, format: format ?? "mov", created: keepsDate ? Self.created(in: report) : nil,
+            container, times: times, format: format ?? "mov", created: keepsDate ? Self.created(in: report) : nil,
             sound: sound)
         do throws(ToolFailure) {
             _ = try await ToolRun.run(
@@ -70,12 +71,27 @@ struct VideoRebuild {
         }
     }
 
+    /// Returns options that find the times of frames that are shown in another order than they are coded. AVI has no times,
+    /// MPEG-PS few. ffmpeg finds those of codecs that move one frame, such as MPEG-4.
+    private func times(of report: ProbeReport?) throws(ProductFailure) -> [String] {
+        let reordered = (report?.streams ?? []).filter { ($0.reorderedFrames ?? 0) > 0 }.map(\.codec)
+        guard reordered.contains(where: { ["h264", "hevc", "vvc"].contains($0) }) else {
+            return reordered.isEmpty ? [] : ["-fflags", "+genpts"]
+        }
+        if input.type.mime == "video/x-msvideo" {
+            throw .refused("the frames of an AVI file with H.264 and B-frames have no times")
+        }
+        return []
+    }
+
     private func arguments(
-        _ container: VideoContainer, format: String, created: String?, sound: [String]
+        _ container: VideoContainer, times: [String], format: String, created: String?, sound: [String]
     ) -> [String] {
         var arguments = VideoTools.quiet + ["-nostdin", "-y"] + container.conversionOptions(threads: 1)
         arguments +=
-            ["-i", VideoTools.input, "-map", "0:V", "-map", "0:a?", "-c", "copy"] + sound + ["-map_metadata", "-1"]
+            times + ["-i", VideoTools.input, "-map", "0:V", "-map", "0:a?", "-c", "copy"] + sound + [
+                "-map_metadata", "-1",
+            ]
         // ffmpeg 5 counts FLAC in MP4 as experimental.
         arguments += ["-map_chapters", "-1", "-fflags", "+bitexact", "-strict", "experimental"]
         if let created { arguments += ["-metadata", "creation_time=\(created)"] }

@@ -183,6 +183,15 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [([0, 0x3B], true), ([0x3B], true), ([0, 0x21, 0xFE, 1, 7, 0, 0x3B], false)] as [([UInt8], Bool)])
+    func zeroBeforeTheEndOfGIFIsAccepted(_ end: [UInt8], _ isAccepted: Bool) throws {
+        let picture = Array("GIF89a".utf8) + [1, 0, 1, 0, 0, 0, 0] + [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 7, 0]
+        let part = try part(picture + end)
+        let found = try? PictureParts(in: part, type: "image/gif", videos: [], Cancellation()).patches
+        #expect(found?.isEmpty == (isAccepted ? true : nil))
+    }
+
     @Test func framesWithinFramesAreRefused() throws {
         var chunk = Array("VP8 ".utf8) + [0, 0, 0, 0]
         for _ in 0..<3 {

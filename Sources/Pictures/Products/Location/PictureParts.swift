@@ -204,6 +204,10 @@ struct PictureParts {
             if offset == part.range.upperBound { return offset }
             switch try number(at: offset, count: 1) {
             case 0x3B: return offset + 1
+            // Some programs write a zero before the end. exiftool would read no blocks behind it.
+            case 0:
+                guard try number(at: offset + 1, count: 1) == 0x3B else { throw Self.unknownBlock }
+                offset += 1
             case 0x2C:
                 offset += 10 + Self.colors(try number(at: offset + 9, count: 1)) + 1
                 offset = try searchBlocks(from: offset, isAllowed: true)
@@ -220,10 +224,12 @@ struct PictureParts {
                 offset = try searchBlocks(
                     from: offset + 1 + UInt64(size),
                     isAllowed: Self.applications.contains(name) && !(isBare && name.hasPrefix("XMP")))
-            default: throw .refused("the picture has a block of an unknown kind")
+            default: throw Self.unknownBlock
             }
         }
     }
+
+    private static let unknownBlock = ProductFailure.refused("the picture has a block of an unknown kind")
 
     private static func colors(_ flags: Int) -> UInt64 { flags & 0x80 == 0 ? 0 : 3 << UInt64(flags & 7 + 1) }
 

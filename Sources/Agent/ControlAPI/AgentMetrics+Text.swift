@@ -1,3 +1,4 @@
+import Reports
 import UploadCore
 
 extension AgentMetrics {
@@ -9,6 +10,7 @@ extension AgentMetrics {
         writeIntake(into: &text)
         writeLedger(into: &text)
         avatars?.write(into: &text)
+        writeHooks(into: &text)
         writeAgent(into: &text)
         process.write(into: &text)
         return text.text
@@ -70,6 +72,14 @@ extension AgentMetrics {
         text.add(
             .counter, "ledger_commit_troubles_total", ledgerCommitTroubles,
             "Times that the ledger could not be written at once.")
+    }
+
+    private func writeHooks(into text: inout PrometheusText) {
+        func samples(_ value: (HookStatus) -> Int) -> [PrometheusText.Sample] {
+            hooks.map { .init(labels: [("hook", $0.name)], value: Double(value($0))) }
+        }
+        text.add(.gauge, "hook_waiting", samples(\.waiting), "Outcomes that wait for a hook, at most.")
+        text.add(.counter, "hook_failures_total", samples(\.failures), "Failed calls of a hook.")
     }
 
     private func writeAgent(into text: inout PrometheusText) {

@@ -1,3 +1,4 @@
+package import Reports
 package import UploadCore
 
 /// All counters and measurements for `GET /metrics` (docs/http.md).
@@ -60,6 +61,9 @@ package struct AgentMetrics: Equatable, Sendable {
 
     /// The mirror of the server's pictures; `nil` without a mirror.
     var avatars: AvatarFigures?
+
+    /// What the hooks do.
+    package var hooks: [HookStatus] = []
 
     /// Problems that need a person's attention, by code.
     package var problems: Set<String> = []

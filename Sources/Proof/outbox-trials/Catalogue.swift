@@ -46,6 +46,9 @@ enum Catalogue {
         RefusedBodies(),
         RefusedBodies(kind: .tus),
         RefusedBodies(kind: .s3),
+        HookKills(),
+        HookKills(kind: .tus),
+        HookKills(kind: .s3),
         HostilePeers(),
     ]
 }

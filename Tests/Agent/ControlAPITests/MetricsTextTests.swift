@@ -1,3 +1,4 @@
+import Reports
 import Testing
 import UploadCore
 
@@ -14,6 +15,9 @@ struct MetricsTextTests {
         metrics.fragmentsFailed = ["temporary": 4, "signed_out": 1]
         metrics.lastScan = .milliseconds(1500)
         metrics.problems = ["ledger"]
+        metrics.hooks = [HookStatus(name: "publish")]
+        metrics.hooks[0].waiting = 7
+        metrics.hooks[0].failures = 2
         metrics.isPaused = true
         metrics.uptime = .seconds(3600)
         metrics.version = "1.0 \"beta\"\\\n"
@@ -45,6 +49,8 @@ struct MetricsTextTests {
         #expect(value("last_scan_seconds") == 1.5)
         #expect(value("uptime_seconds") == 3600)
         #expect(value("paused") == 1)
+        #expect(value("hook_waiting") == 7 && value("hook_failures_total") == 2)
+        #expect(metrics["outbox_hook_waiting"]?.samples.first?.labels["hook"] == "publish")
         #expect(value("resident_memory_bytes") == 31_000_000)
         #expect(value("open_descriptors") == 23)
         #expect(value("cpu_seconds_total") == 1.25)

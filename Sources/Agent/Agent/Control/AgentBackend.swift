@@ -58,6 +58,8 @@ final class AgentBackend: ControlBackend, SourceBackend {
     // MARK: Health
 
     func health() async -> AgentHealth {
+        // A hook may have failed for too long since the uploader last had work.
+        uploader.run { $0.noteConditions() }
         let answer = await TimeLimit.wait(Self.patience) { [self] in
             let (status, figures, resting) = await uploader.ask { ($1, $0.figures(), $0.resting) }
             return (status, figures, await onReader { [resting] in resting.counts() })
@@ -91,7 +93,9 @@ final class AgentBackend: ControlBackend, SourceBackend {
         figures.add(resting: await onReader { [resting] in resting.counts() })
         figures.watch = watchCounters()
         figures.ledger = try? ledger.statistics()
-        return status.metrics(figures, at: clock.now.monotonic)
+        var metrics = status.metrics(figures, at: clock.now.monotonic)
+        metrics.hooks = await hooks()
+        return metrics
     }
 
     /// Returns the agent's state in one line. The uploader's own thread answers: if it hangs, no answer comes and the

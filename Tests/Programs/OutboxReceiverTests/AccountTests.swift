@@ -75,6 +75,15 @@ import Testing
         #expect(tokens.quotas == ["bob": 7])
     }
 
+    @Test func aTokenFileThatBecomesEmptyKeepsTheFormerTokens() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "tokens-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("a alice\n".utf8).write(to: URL(filePath: path))
+        let tokens = try Tokens(text: nil, path: path, logger: Logger(label: "test"))
+        try Data("# a alice\n".utf8).write(to: URL(filePath: path))
+        #expect(try tokens.user(authorization: "Bearer a", now: 1) == "alice")
+    }
+
     @Test func usersDoNotSeeEachOther() async throws {
         try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
             let content = TestServer.content(1000)

@@ -24,6 +24,7 @@ final class Tokens: Sendable {
 
     private let fixed: [Entry]
     private let path: String?
+    private let mayBeEmpty: Bool
     private let logger: Logger
     private let state = Mutex(State())
 
@@ -33,19 +34,17 @@ final class Tokens: Sendable {
     ///   - mayBeEmpty: Whether the file may hold no token yet; then nobody is accepted.
     init(text: String?, path: String?, mayBeEmpty: Bool = false, logger: Logger) throws(StartFailure) {
         self.path = path
+        self.mayBeEmpty = mayBeEmpty
         self.logger = logger
         fixed = try Self.entries(in: text ?? "", origin: "OUTBOX_RECEIVER_TOKENS")
         adopt([], seen: nil)
         guard let path else { return }
-        let (entries, status) = try Self.read(path)
+        let (entries, status) = try load(path)
         adopt(entries, seen: status)
         if status.isReadableByAll {
             logger.warning(
                 "every user of this machine can read the token file; run chmod 600 on it", metadata: ["path": "\(path)"]
             )
-        }
-        guard mayBeEmpty || !entries.isEmpty || !fixed.isEmpty else {
-            throw .configuration("\(path) holds no token; add a line \"token user\"")
         }
     }
 
@@ -109,7 +108,7 @@ final class Tokens: Sendable {
             state.checkedAt = now
             guard Self.status(of: path) != state.seen else { return state.fromFile }
             do throws(StartFailure) {
-                let (entries, status) = try Self.read(path)
+                let (entries, status) = try load(path)
                 Self.adopt(entries, status, fixed, &state)
                 logger.notice("token file reloaded", metadata: ["tokens": "\(state.fromFile.count)"])
             } catch {
@@ -126,6 +125,14 @@ final class Tokens: Sendable {
 
     private static func status(of path: String) -> FileStatus? {
         try? FileStatus(of: path, in: AT_FDCWD)
+    }
+
+    private func load(_ path: String) throws(StartFailure) -> ([Entry], FileStatus) {
+        let (entries, status) = try Self.read(path)
+        guard mayBeEmpty || !entries.isEmpty || !fixed.isEmpty else {
+            throw .configuration("\(path) holds no token; add a line \"token user\"")
+        }
+        return (entries, status)
     }
 
     private static func read(_ path: String) throws(StartFailure) -> ([Entry], FileStatus) {

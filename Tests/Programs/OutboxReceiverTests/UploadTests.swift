@@ -14,6 +14,24 @@ import Testing
         }
     }
 
+    @Test func aPathTriesOnlySoManyNamesForAllItsDirectories() async throws {
+        try await TestServer.run { server in
+            // At each of two levels, 60 files have the names of the directory: `a`, `a (2)` … `a (60)`.
+            let top = server.root.appending(path: "files/local")
+            for folder in [top, top.appending(path: "a (61)")] {
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+                for number in 1...60 {
+                    try Data().write(to: folder.appending(path: number == 1 ? "a" : "a (\(number))"))
+                }
+            }
+            try server.upload(TestServer.content(100), name: "n.jpg", path: "a/a/n.jpg")
+            let linked = try #require(server.files("files").first { $0.hasSuffix("/n.jpg") })
+            let folders = linked.split(separator: "/").dropFirst().dropLast()
+            #expect(folders.first == "a (61)")
+            #expect(folders.last?.wholeMatch(of: /[0-9a-f]{32}\.a/) != nil)
+        }
+    }
+
     @Test func aRequestMayBringSeveralSmallFiles() async throws {
         try await TestServer.run { server in
             let contents = (0..<16).map { TestServer.content(20_000 + $0, seed: UInt64($0)) }

@@ -4,7 +4,8 @@ import SystemPackage
 
 /// The user-visible part of the storage: `files/<user>/<path>`, hard links to objects.
 final class FileTree: Sendable {
-    /// After this many files with the same name, a random part replaces the number.
+    /// After this many files with the same name, a random part replaces the number. So it does after as many files that
+    /// have the names of a path's directories, of all its directories together.
     ///
     /// Each link looks for its own name first among those with the same name, so this bounds the time of a link.
     private static let highestNumber = 100
@@ -79,8 +80,9 @@ final class FileTree: Sendable {
         guard openFolder.folder == nil || openFolder.user != user || openFolder.path != path.folders else { return }
         var folder = try folder(of: user)
         var prefix = ""
+        var attempts = Self.highestNumber
         for wanted in path.folders {
-            let (subfolder, name) = try subfolder(wanted, of: folder, user)
+            let (subfolder, name) = try subfolder(wanted, of: folder, user, &attempts)
             folder = subfolder
             prefix += name + "/"
         }
@@ -100,27 +102,32 @@ final class FileTree: Sendable {
                 return Name(folder: folder, name: name, path: open.prefix + name, isNew: false)
             }
         }
-        let name = "\(Hex128.random()).\(wanted.suffix(100))"
+        let name = Self.randomized(wanted)
         try objects.link(object, into: folder, as: name)
         charge(Charge.entry, to: open.user)
         return Name(folder: folder, name: name, path: open.prefix + name, isNew: true)
     }
 
-    /// Opens the directory `name`. If a file has this name, opens the first possible ` (2)` and so on.
+    /// Opens the directory `wanted`. If a file has this name, opens the first possible ` (2)` and so on.
+    /// - Parameter attempts: How many more files may have the names; then the directory gets a random part.
     /// - Returns: The directory and its name.
-    private func subfolder(_ name: String, of folder: Folder, _ user: String) throws(Errno) -> (Folder, String) {
-        for number in 1...Self.highestNumber {
-            let name = SafePath.numbered(name, number)
+    private func subfolder(
+        _ wanted: String, of folder: Folder, _ user: String, _ attempts: inout Int
+    ) throws(Errno) -> (Folder, String) {
+        var number = 1
+        var name = wanted
+        while true {
             do {
                 return (try folder.folder(name) { charge(Charge.block, to: user) }, name)
-            } catch .notDirectory {
-                continue
-            } catch .tooManySymbolicLinkLevels {
-                continue
+            } catch .notDirectory, .tooManySymbolicLinkLevels {
+                attempts -= 1
+                number += 1
+                name = attempts > 0 ? SafePath.numbered(wanted, number) : Self.randomized(wanted)
             }
         }
-        throw .fileExists
     }
+
+    private static func randomized(_ name: String) -> String { "\(Hex128.random()).\(name.suffix(100))" }
 
     // MARK: Charges
 

@@ -157,6 +157,36 @@ import Testing
         #expect(tally.most == 4)
     }
 
+    @Test func onlySoManyOfAUserWait() async {
+        let turns = Turns(most: 1)
+        let tally = Tally()
+        let errors = await withTaskGroup(of: (any Error)?.self) { group in
+            for _ in 0..<7 {
+                group.addTask {
+                    do {
+                        try await turns.inTurn(of: "mallory", mostWaiting: 5) {
+                            while !tally.isReleased { await Task.yield() }
+                        }
+                        return nil
+                    } catch {
+                        await turns.inTurn(of: "anna") { tally.release() }
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(errors.compactMap { $0 as? Refusal } == [.busy])
+    }
+
+    @Test func workThatNobodyWantsAnyLongerIsSkipped() async throws {
+        let turns = Turns(most: 1)
+        await #expect(throws: Refusal.busy) {
+            try await turns.inTurn(of: "mallory", mostWaiting: 5, while: { false }) { Issue.record("did the work") }
+        }
+        try await turns.inTurn(of: "mallory", mostWaiting: 0) {}
+    }
+
     /// How many are at work, and the highest number of them.
     private final class Tally: Sendable {
         private let counts = Mutex((now: 0, most: 0))

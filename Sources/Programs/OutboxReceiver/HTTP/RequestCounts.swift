@@ -14,6 +14,8 @@ final class RequestCounts: Sendable {
 
     /// Pages are made one at a time of each line: of an owner's own page, and of an owner's posts.
     let pages = Turns(most: 1)
+    /// So many requests for pages wait in a line, and as many for small pictures. Requests of closed connections wait too.
+    static let mostWaiting = 64
 
     private let counts = Mutex<[String: Int]>([:])
 

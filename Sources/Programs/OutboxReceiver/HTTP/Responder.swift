@@ -148,9 +148,11 @@ struct Responder: HTTPResponder {
     /// Makes a page on the threads of the pages, one at a time of each line: anybody with a link may ask for pages at any
     /// rate.
     private func made(
-        inLine line: String, _ page: @escaping @Sendable () async throws -> Response
+        inLine line: String, for channel: any Channel, _ page: @escaping @Sendable () async throws -> Response
     ) async throws -> Response {
-        try await requestCounts.pages.inTurn(of: line) {
+        try await requestCounts.pages.inTurn(
+            of: line, mostWaiting: RequestCounts.mostWaiting, while: { channel.isActive }
+        ) {
             try await Task(executorPreference: Self.pageThreads) { try await page() }.value
         }
     }
@@ -187,9 +189,9 @@ struct Responder: HTTPResponder {
         case "u" where parts.count == 2:
             return Document { try PortraitRoutes(store: store, links: links).picture(parts[1], $0) }
         case "s" where parts.count == 2:
-            return Document { try await page(parts[1], links, $0) }
+            return Document { try await page(parts[1], links, $0, channel) }
         case "t" where parts.count == 2:
-            return Document { try await smallPicture(parts[1], $0) }
+            return Document { try await smallPicture(parts[1], $0, channel) }
         default: return nil
         }
     }
@@ -203,28 +205,34 @@ struct Responder: HTTPResponder {
         if let signedIn { visitors.vouch(for: channel, as: .user(signedIn)) }
         let user = signedIn ?? Tokens.localUser
         let part = OwnerPage.Part(request)
-        return try await made(inLine: "home \(user)") { [store, hasSmallPictures = smallPictures != nil] in
+        let hasSmallPictures = smallPictures != nil
+        return try await made(inLine: "home \(user)", for: channel) { [store] in
             await OwnerPage(
                 of: user, isSignedIn: signedIn != nil, part: part, store: store, hasSmallPictures: hasSmallPictures
             ).response
         }
     }
 
-    private func page(_ token: Substring, _ links: Links, _ request: Request) async throws -> Response {
+    private func page(
+        _ token: Substring, _ links: Links, _ request: Request, _ channel: any Channel
+    ) async throws -> Response {
         guard let token = Hex128(token), let commit = store.commit(token: token) else { throw Refusal.notFound }
-        return try await made(inLine: "post \(commit.source.user)") { [store, smallPictures] in
+        return try await made(inLine: "post \(commit.source.user)", for: channel) { [store, smallPictures] in
             SourceRoutes(store: store, links: links)
                 .page(of: commit, request, hasSmallPictures: smallPictures != nil)
         }
     }
 
     /// Returns a small version of a picture. Falls back to the picture itself if every browser shows its type.
-    private func smallPicture(_ name: Substring, _ request: Request) async throws -> Response {
+    private func smallPicture(
+        _ name: Substring, _ request: Request, _ channel: any Channel
+    ) async throws -> Response {
         let token = name.prefix(32)
         guard let smallPictures, let content = Hex128(token).flatMap({ store.content(token: $0) }),
             let use = SmallPictures.Use.allCases.first(where: { $0.name(of: content.token) == name })
         else { throw Refusal.notFound }
-        guard let file = try await smallPictures.picture(of: content, for: use) else {
+        guard let file = try await smallPictures.picture(of: content, for: use, while: { channel.isActive })
+        else {
             guard MediaType(content.type).showing == .picture else { throw Refusal.notFound }
             return try Download(store: store).content(token, request)
         }

@@ -5,7 +5,7 @@ import Synchronization
 final class Turns: Sendable {
     private struct Line {
         var running = 0
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var waiting: [CheckedContinuation<Bool, Never>] = []
     }
 
     private let most: Int
@@ -18,28 +18,43 @@ final class Turns: Sendable {
 
     /// Waits for its turn, then does the work.
     func inTurn<Value>(of user: String, _ work: () async throws -> Value) async rethrows -> Value {
-        await begin(user)
+        _ = await begin(user, mostWaiting: .max)
         defer { end(user) }
         return try await work()
     }
 
-    private func begin(_ user: String) async {
+    /// Waits for its turn, then does the work.
+    /// - Parameters:
+    ///   - mostWaiting: Throws ``Refusal/busy`` if so many pieces of work of the user wait already.
+    ///   - isWanted: Called when the turn has come. If it returns false, throws ``Refusal/busy`` instead of doing the work.
+    func inTurn<Value>(
+        of user: String, mostWaiting: Int, while isWanted: () -> Bool = { true }, _ work: () async throws -> Value
+    ) async throws -> Value {
+        guard await begin(user, mostWaiting: mostWaiting) else { throw Refusal.busy }
+        defer { end(user) }
+        guard isWanted() else { throw Refusal.busy }
+        return try await work()
+    }
+
+    /// Returns false if too many wait.
+    private func begin(_ user: String, mostWaiting: Int) async -> Bool {
         await withCheckedContinuation { continuation in
-            let isNow = lines.withLock { lines in
-                guard lines[user]?.running ?? 0 >= most else {
+            let hasBegun = lines.withLock { lines -> Bool? in
+                guard let line = lines[user], line.running >= most else {
                     lines[user, default: Line()].running += 1
                     return true
                 }
+                guard line.waiting.count < mostWaiting else { return false }
                 lines[user]?.waiting.append(continuation)
-                return false
+                return nil
             }
-            if isNow { continuation.resume() }
+            if let hasBegun { continuation.resume(returning: hasBegun) }
         }
     }
 
     /// Passes the turn on.
     private func end(_ user: String) {
-        let next = lines.withLock { lines -> CheckedContinuation<Void, Never>? in
+        let next = lines.withLock { lines -> CheckedContinuation<Bool, Never>? in
             guard lines[user]?.waiting.isEmpty == false else {
                 lines[user]?.running -= 1
                 if lines[user]?.running == 0 { lines[user] = nil }
@@ -47,6 +62,6 @@ final class Turns: Sendable {
             }
             return lines[user]?.waiting.removeFirst()
         }
-        next?.resume()
+        next?.resume(returning: true)
     }
 }

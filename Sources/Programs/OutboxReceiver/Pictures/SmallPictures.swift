@@ -71,13 +71,18 @@ final class SmallPictures: Sendable {
 
     /// Returns the small version of a content, drawing it if needed. Returns nil if there is none, or if somebody removed
     /// the picture itself.
-    func picture(of content: Content, for use: Use) async throws -> OpenFile? {
+    /// - Parameter isWanted: Asked before the drawing begins.
+    func picture(
+        of content: Content, for use: Use, while isWanted: () -> Bool = { true }
+    ) async throws -> OpenFile? {
         guard store.objects.holds(content) else { return nil }
         let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
         guard Self.mayShow(MediaType(content.type)), !refused.withLock({ $0.contains(name) }) else { return nil }
         try store.checkSpace(for: Self.largest)
-        return try await turns.inTurn(of: content.key.user) { try await draw(content, use) }
+        return try await turns.inTurn(
+            of: content.key.user, mostWaiting: RequestCounts.mostWaiting, while: isWanted
+        ) { try await draw(content, use) }
     }
 
     private func draw(_ content: Content, _ use: Use) async throws -> OpenFile? {

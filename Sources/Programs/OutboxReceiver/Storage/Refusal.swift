@@ -12,7 +12,8 @@ struct Refusal: Error, Equatable {
     var revision: Int?
 
     /// Whether the refusal is part of normal operation; such refusals are logged at level debug.
-    var isRoutine: Bool { self == .unknownID || self == .notFound || self == .superseded }
+    var isRoutine: Bool { Self.routine.contains(self) }
+    private static let routine = [unknownID, notFound, superseded, busy]
 
     static func badRequest(_ message: String) -> Refusal { Refusal(status: .badRequest, message: message) }
     static func tooLarge(_ message: String) -> Refusal { Refusal(status: .contentTooLarge, message: message) }
@@ -38,6 +39,8 @@ struct Refusal: Error, Equatable {
         status: .tooManyRequests, message: "Another portrait is being received.", retryAfter: 5)
     static let tooManyRequests = Refusal(
         status: .tooManyRequests, message: "Too many requests at a time.", retryAfter: 1)
+    static let busy = Refusal(
+        status: .serviceUnavailable, message: "Too many requests wait for such pages or pictures.", retryAfter: 1)
     static let tooManyPosts = Refusal(
         status: .tooManyRequests, message: "Too many posts. Remove some.", retryAfter: 300)
     static let tooManyTwins = Refusal(

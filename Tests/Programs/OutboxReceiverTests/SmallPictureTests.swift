@@ -98,6 +98,27 @@ import Testing
         }
         #expect(stage.worker.jobs == 1)
     }
+
+    @Test func aPictureThatCannotBeDrawnIsNotTriedAgainForThoseWhoWait() async throws {
+        let stage = try Stage(GatedPictures(failures: [.refused(PictureRefusal(.damaged, "cut"))]))
+        defer { stage.remove() }
+        let content = try await stage.picture(1, of: "anna")
+        await withTaskGroup { group in
+            // One is at work and all places to wait are taken when the last is refused.
+            for _ in 0..<RequestCounts.mostWaiting + 2 {
+                group.addTask {
+                    do {
+                        let small = try await stage.pictures.picture(of: content, for: .tile)
+                        #expect(small == nil)
+                    } catch {
+                        #expect(error as? Refusal == .busy)
+                        stage.worker.open()
+                    }
+                }
+            }
+        }
+        #expect(stage.worker.jobs == 1)
+    }
 }
 
 /// Draws pictures once the gate is open, after the given failures.
@@ -134,8 +155,8 @@ private final class GatedPictures: PictureWorking {
             return state.failures.isEmpty ? nil : state.failures.removeFirst()
         }
         defer { state.withLock { $0.atWork -= 1 } }
-        if let failure { throw failure }
         while !state.withLock({ $0.isOpen }) { await Task.yield() }
+        if let failure { throw failure }
         if let output { write(output.rawValue, "drawn", 5) }
         return PictureFacts(width: 1, height: 1)
     }

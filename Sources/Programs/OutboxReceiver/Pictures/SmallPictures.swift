@@ -78,7 +78,7 @@ final class SmallPictures: Sendable {
         guard store.objects.holds(content) else { return nil }
         let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
-        guard Self.mayShow(MediaType(content.type)), !refused.withLock({ $0.contains(name) }) else { return nil }
+        guard Self.mayShow(MediaType(content.type)), !isRefused(name) else { return nil }
         try store.checkSpace(for: Self.largest)
         return try await turns.inTurn(
             of: content.key.user, mostWaiting: RequestCounts.mostWaiting, while: isWanted
@@ -88,7 +88,8 @@ final class SmallPictures: Sendable {
     private func draw(_ content: Content, _ use: Use) async throws -> OpenFile? {
         let name = use.name(of: content.token)
         if let file = try folder.openExisting(name) { return file }
-        guard let picture = try store.objects.open(content.object) else { return nil }
+        // An earlier request may have failed while this one waited.
+        guard !isRefused(name), let picture = try store.objects.open(content.object) else { return nil }
         let part = name + ".part"
         try folder.remove(part)
         let output = try folder.open(part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
@@ -108,6 +109,8 @@ final class SmallPictures: Sendable {
         try folder.rename(part, into: folder, as: name)
         return output
     }
+
+    private func isRefused(_ name: String) -> Bool { refused.withLock { $0.contains(name) } }
 
     private func refuse(_ name: String, of content: Content) {
         refused.withLock { _ = $0.insert(name) }

@@ -4,8 +4,8 @@ import SystemPackage
 
 /// The user-visible part of the storage: `files/<user>/<path>`, hard links to objects.
 final class FileTree: Sendable {
-    /// After this many files with the same name, a random part replaces the number. So it does after as many files that
-    /// have the names of a path's directories, of all its directories together.
+    /// After this many files with the same name, a random part replaces the number. The same holds for directories
+    /// whose names belong to files; all directories of a path are counted together.
     ///
     /// Each link looks for its own name first among those with the same name, so this bounds the time of a link.
     private static let highestNumber = 100
@@ -127,7 +127,11 @@ final class FileTree: Sendable {
         }
     }
 
-    private static func randomized(_ name: String) -> String { "\(Hex128.random()).\(name.suffix(100))" }
+    private static func randomized(_ name: String) -> String {
+        var end = name.suffix(100)
+        while end.utf8.count > 200 { end.removeFirst() }
+        return "\(Hex128.random()).\(end)"
+    }
 
     // MARK: Charges
 

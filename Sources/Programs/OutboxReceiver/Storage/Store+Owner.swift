@@ -33,8 +33,8 @@ extension Store {
         return Page(items: contents.filter { objects.holds($0) }, older: older, total: total)
     }
 
-    /// The contents that a search looks at while it holds the books.
-    private static let searchedAtATime = 4096
+    /// The contents that a search looks at before others get their turn. Long names and patterns take up to 0.5 ms each.
+    private static let searchedAtATime = 64
 
     /// Returns the user's files that match, the newest first.
     ///

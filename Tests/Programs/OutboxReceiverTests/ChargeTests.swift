@@ -25,13 +25,23 @@ import Testing
         let flat = Self.plan(1, "b").charge
         #expect(flat > Charge.block)
         #expect(Self.plan(1, "a/b").charge >= flat + Charge.block)
-        #expect(Self.plan(1, String(repeating: "a", count: 4096)).charge >= flat + 4095)
+        #expect(Self.plan(1, String(repeating: "a", count: 4096)).charge >= flat + 3 * 4095)
         // Without a path, the name may have directories.
         let named = UploadPlan(
             user: "a", size: 1, md5: .random(), fileName: "a/b/n", path: nil, type: "image/jpeg", modified: nil)
         #expect(named.charge >= flat + 2 * Charge.block)
         // Deeper directories are not made.
-        #expect(Self.plan(1, String(repeating: "a/", count: 2000)).charge < flat + 33 * Charge.block + 4096)
+        #expect(Self.plan(1, String(repeating: "a/", count: 2000)).charge < flat + 33 * Charge.block + 3 * 4096)
+    }
+
+    @Test func longTextsOfAContentCount() {
+        let key = ContentKey(user: "a", md5: .random(), size: 1)
+        var content = Content(
+            key: key, token: .random(), object: ObjectName(md5: key.md5, variant: 0), name: "b", type: "image/jpeg",
+            at: 1)
+        let short = content.charge
+        _ = content.add(paths: [String(repeating: "a", count: 4000)])
+        #expect(content.charge == short + 12_000)
     }
 
     // MARK: The disk

@@ -32,7 +32,7 @@ import Testing
             #expect(page.contains("beach &lt;1&gt;.jpg"))
             #expect(page.contains("href=\".\(post)\""))
             #expect(page.contains("A &amp; B"))
-            #expect(page.contains("9.2 kB stored"))
+            #expect(page.contains("9.3 kB stored"))
             #expect(!page.contains("sign-out"))
             #expect(!page.contains("<script"))
             #expect(reply.headers["cache-control"] == "private, no-store")
@@ -61,7 +61,7 @@ import Testing
             let page = try Self.page(server, cookie: try Self.signedIn(server, "alice-token"))
             #expect(page.contains("hers.jpg") && page.contains("Her day"))
             #expect(!page.contains("his.jpg") && !page.contains("His day") && !page.contains("bob"))
-            #expect(page.contains("6.1 kB of 1.0 MB used"))
+            #expect(page.contains("6.2 kB of 1.0 MB used"))
         }
     }
 

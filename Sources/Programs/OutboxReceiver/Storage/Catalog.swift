@@ -106,8 +106,8 @@ struct Catalog: Sendable {
     private mutating func replace(_ token: Hex128, by content: Content?) {
         let old = contents[token]
         contents[token] = content
-        if let old { stored[old.key.user, default: 0] -= Charge.file(old.key.size) }
-        if let content { stored[content.key.user, default: 0] += Charge.file(content.key.size) }
+        if let old { stored[old.key.user, default: 0] -= old.charge }
+        if let content { stored[content.key.user, default: 0] += content.charge }
         if let content, old == nil { arrivals[content.key.user, default: Timeline()].add(token, at: content.at ?? 0) }
         if let content { useCounts[content.object, default: 0] += 1 }
         guard let old, let count = useCounts[old.object] else { return }
@@ -142,7 +142,7 @@ struct Catalog: Sendable {
     mutating func recount(without gone: Set<Hex128>) {
         stored = [:]
         for content in contents.values where !gone.contains(content.token) {
-            stored[content.key.user, default: 0] += Charge.file(content.key.size)
+            stored[content.key.user, default: 0] += content.charge
         }
     }
 

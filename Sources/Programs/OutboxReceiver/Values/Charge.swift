@@ -14,7 +14,8 @@ enum Charge {
         size > .max - block ? .max - block : (size + block - 1) / block * block
     }
 
-    static func names(_ texts: String?...) -> Int64 { texts.reduce(0) { $0 + Int64($1?.utf8.count ?? 0) } }
+    /// Texts stand in memory, in the journal, and for a while in the journal that replaces it.
+    static func names(_ texts: String?...) -> Int64 { texts.reduce(0) { $0 + 3 * Int64($1?.utf8.count ?? 0) } }
 }
 
 extension UploadPlan {
@@ -25,6 +26,10 @@ extension UploadPlan {
         return Charge.file(size) + 2 * Charge.entry + Charge.names(fileName, path, type)
             + Int64(directories) * Charge.block
     }
+}
+
+extension Content {
+    var charge: Int64 { Charge.file(key.size) + Charge.names(name, type, paths.text) }
 }
 
 extension Commit {

@@ -126,6 +126,12 @@ struct DropTests {
         #expect(reply.status == 201, "\(reply)")
         try await Poll.until("the file to arrive", lastState: { agent.log }) { server.store.arrivals[key] != nil }
 
+        let sidecar = "\(mounted)/small.jpg.outbox.json"
+        try await Poll.until("its sidecar", lastState: { agent.log }) {
+            String(decoding: Files.read(Array(sidecar.utf8)) ?? [], as: UTF8.self).contains("\"done\"")
+        }
+        // So that the removal of this sidecar makes no room for the next one.
+        try #require(link(sidecar, "\(mounted)/.kept") == 0)
         try Files.fillDisk("\(mounted)/filler")
         try Files.rename("\(mounted)/small.jpg", to: "\(mounted)/renamed.jpg")
         try await Poll.until("the problem", lastState: { agent.log }) {

@@ -71,7 +71,7 @@ import Testing
             for line in [
                 "fragments_total 1", "fragment_bytes_total 1000", "files_total 1", "file_bytes_total 1000",
                 "refusals_total{status=\"404\"} 1", "healthy 1", "open_uploads 1", "user_files{user=\"local\"} 1",
-                "user_used_bytes{user=\"local\"} 11354", "user_quota_bytes{user=\"local\"} 50000",
+                "user_used_bytes{user=\"local\"} 11309", "user_quota_bytes{user=\"local\"} 50000",
             ] {
                 #expect(text.contains("\noutbox_receiver_\(line)\n"), "\(line)\n\(text)")
             }

@@ -32,7 +32,7 @@ import Testing
             #expect(page.contains("beach &lt;1&gt;.jpg"))
             #expect(page.contains("href=\".\(post)\""))
             #expect(page.contains("A &amp; B"))
-            #expect(page.contains("9.3 kB stored"))
+            #expect(page.contains("9.2 kB stored"))
             #expect(!page.contains("sign-out"))
             #expect(!page.contains("<script"))
             #expect(reply.headers["cache-control"] == "private, no-store")

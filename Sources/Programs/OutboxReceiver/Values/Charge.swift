@@ -5,7 +5,7 @@
 enum Charge {
     /// The block of common file systems. A directory takes at least one.
     static let block: Int64 = 4096
-    /// A name below `files/`, an unfinished id, a post, a portrait: an inode and lines of the journal, without their texts.
+    /// A name below `files/`, an unfinished id, a post, a portrait: an inode and lines of the journal, and short texts.
     static let entry: Int64 = 1024
 
     /// The whole blocks of a file.
@@ -29,7 +29,8 @@ extension UploadPlan {
 }
 
 extension Content {
-    var charge: Int64 { Charge.file(key.size) + Charge.names(name, type, paths.text) }
+    /// The charge for its name below `files/` includes short texts.
+    var charge: Int64 { Charge.file(key.size) + max(0, Charge.names(name, type, paths.text) - Charge.entry) }
 }
 
 extension Commit {

@@ -37,7 +37,7 @@ actor HookRunner {
     private let isWoken = Atomic(false)
     private let isEnding = Atomic(false)
     /// Readable while the thread is busy.
-    private let shown: Mutex<(status: HookStatus, failingSince: MonotonicTime?)>
+    private let shown: Mutex<(status: HookStatus, looked: UInt64, failingSince: MonotonicTime?)>
 
     init(_ hook: Configuration.Hook, _ parts: Parts) throws(LedgerError) {
         (self.hook, self.parts) = (hook, parts)
@@ -48,7 +48,7 @@ actor HookRunner {
         // A new hook is told of what comes from now on.
         let cursor = stored.map { $0.reduce(0) { $0 << 8 | UInt64($1) } } ?? end
         queue = HookQueue(hook, cursor: min(cursor, end), ceiling: parts.ceiling, seed: .random(in: .min ... .max))
-        shown = Mutex((HookStatus(name: hook.name), nil))
+        shown = Mutex((HookStatus(name: hook.name), queue.cursor, nil))
         if stored == nil { parts.ledger.commit([Self.position(hook, cursor)]) {} }
     }
 
@@ -56,7 +56,13 @@ actor HookRunner {
         .setting(LedgerSetting.hook(hook.name), withUnsafeBytes(of: number.bigEndian) { Array($0) })
     }
 
-    nonisolated var status: HookStatus { shown.withLock(\.status) }
+    nonisolated var status: HookStatus {
+        var (status, looked, _) = shown.withLock(\.self)
+        // The thread may not know yet how far the journal has grown.
+        let end = (try? parts.ledger.journalEnd()) ?? looked
+        status.waiting += Int(clamping: end > looked ? end - looked : 0)
+        return status
+    }
 
     /// Since when the calls fail.
     nonisolated var failingSince: MonotonicTime? { shown.withLock(\.failingSince) }
@@ -195,16 +201,15 @@ actor HookRunner {
     }
 
     private func show() {
-        let end = (try? parts.ledger.journalEnd()) ?? queue.cursor
         needed.store(queue.cursor, ordering: .relaxed)
         var status = HookStatus(name: hook.name)
         status.delivered = queue.delivered
         status.givenUp = queue.givenUp
-        status.waiting = queue.waiting(end: end)
+        status.waiting = queue.waiting(end: queue.looked)
         status.failures = queue.allFailures
         status.error = queue.lastError
         status.nextAttemptAt = queue.nextAttempt.map { Timestamp.text($0.wall) }
-        shown.withLock { $0 = (status, queue.failingSince) }
+        shown.withLock { $0 = (status, queue.looked, queue.failingSince) }
     }
 
     // MARK: For people

@@ -63,7 +63,7 @@ struct HookQueue: Sendable {
     private(set) var nextAttempt: (monotonic: MonotonicTime, wall: WallTime)?
 
     /// The last row looked at.
-    private(set) var looked: UInt64
+    private var looked: UInt64
     /// The rows of the next call.
     private var pending: [JournalEntry] = []
     private var pendingSince: MonotonicTime?

@@ -37,7 +37,7 @@ actor HookRunner {
     private let isWoken = Atomic(false)
     private let isEnding = Atomic(false)
     /// Readable while the thread is busy.
-    private let shown: Mutex<(status: HookStatus, looked: UInt64, failingSince: MonotonicTime?)>
+    private let shown: Mutex<HookQueue>
 
     init(_ hook: Configuration.Hook, _ parts: Parts) throws(LedgerError) {
         (self.hook, self.parts) = (hook, parts)
@@ -48,7 +48,7 @@ actor HookRunner {
         // A new hook is told of what comes from now on.
         let cursor = stored.map { $0.reduce(0) { $0 << 8 | UInt64($1) } } ?? end
         queue = HookQueue(hook, cursor: min(cursor, end), ceiling: parts.ceiling, seed: .random(in: .min ... .max))
-        shown = Mutex((HookStatus(name: hook.name), queue.cursor, nil))
+        shown = Mutex(queue)
         if stored == nil { parts.ledger.commit([Self.position(hook, cursor)]) {} }
     }
 
@@ -57,10 +57,15 @@ actor HookRunner {
     }
 
     nonisolated var status: HookStatus {
-        var (status, looked, _) = shown.withLock(\.self)
+        let queue = shown.withLock(\.self)
+        var status = HookStatus(name: hook.name)
+        status.delivered = queue.delivered
+        status.givenUp = queue.givenUp
         // The thread may not know yet how far the journal has grown.
-        let end = (try? parts.ledger.journalEnd()) ?? looked
-        status.waiting += Int(clamping: end > looked ? end - looked : 0)
+        status.waiting = queue.waiting(end: (try? parts.ledger.journalEnd()) ?? queue.cursor)
+        status.failures = queue.allFailures
+        status.error = queue.lastError
+        status.nextAttemptAt = queue.nextAttempt.map { Timestamp.text($0.wall) }
         return status
     }
 
@@ -68,8 +73,7 @@ actor HookRunner {
     nonisolated var failingSince: MonotonicTime? { shown.withLock(\.failingSince) }
 
     /// The first row that the hook may still need.
-    nonisolated var firstNeeded: UInt64 { needed.load(ordering: .relaxed) + 1 }
-    private let needed = Atomic<UInt64>(0)
+    nonisolated var firstNeeded: UInt64 { shown.withLock(\.cursor) + 1 }
 
     /// The journal may have grown, or the time may have come.
     nonisolated func wake() {
@@ -200,17 +204,7 @@ actor HookRunner {
         }
     }
 
-    private func show() {
-        needed.store(queue.cursor, ordering: .relaxed)
-        var status = HookStatus(name: hook.name)
-        status.delivered = queue.delivered
-        status.givenUp = queue.givenUp
-        status.waiting = queue.waiting(end: queue.looked)
-        status.failures = queue.allFailures
-        status.error = queue.lastError
-        status.nextAttemptAt = queue.nextAttempt.map { Timestamp.text($0.wall) }
-        shown.withLock { $0 = (status, queue.looked, queue.failingSince) }
-    }
+    private func show() { shown.withLock { $0 = queue } }
 
     // MARK: For people
 

@@ -31,27 +31,32 @@ struct ReadTransaction: ~Copyable {
     func scanBackwards(
         _ table: Table, before end: [UInt8], _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
     ) throws(LMDBError) {
-        defer { mapped.used() }
-        var cursor: OpaquePointer?
-        try LMDBError.check(mdb_cursor_open(handle, tables[table.index], &cursor), "mdb_cursor_open", table.name)
-        defer { mdb_cursor_close(cursor) }
-        var value = MDB_val()
-        try withKey(end) { key throws(LMDBError) in
-            var code = end.isEmpty ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
+        try walk(table, at: end, step: MDB_PREV, body) { cursor, key, value in
+            let code = end.isEmpty ? MDB_NOTFOUND : mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
             // Now at the first key that is not below `end`, or at none.
-            code = mdb_cursor_get(cursor, &key, &value, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV)
-            while code == MDB_SUCCESS {
-                if !body(key.bytes, value.bytes) { return }
-                mapped.used()
-                code = mdb_cursor_get(cursor, &key, &value, MDB_PREV)
-            }
-            if code != MDB_NOTFOUND { try LMDBError.check(code, "mdb_cursor_get", table.name) }
+            return mdb_cursor_get(cursor, &key, &value, code == MDB_NOTFOUND ? MDB_LAST : MDB_PREV)
         }
     }
 
     /// Scans a table in the byte order of its keys, from the first key not below `start`, until `body` returns false.
     func scan(
         _ table: Table, from start: [UInt8], _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool
+    ) throws(LMDBError) {
+        try walk(table, at: start, step: MDB_NEXT, body) { cursor, key, value in
+            mdb_cursor_get(cursor, &key, &value, start.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
+        }
+    }
+
+    /// Shows entries to `body` until it returns false.
+    ///
+    /// - Parameters:
+    ///   - key: what `seek` gets as its key.
+    ///   - step: how the cursor moves from an entry to the next one.
+    ///   - seek: moves the cursor to the first entry.
+    private func walk(
+        _ table: Table, at key: [UInt8], step: MDB_cursor_op,
+        _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool,
+        from seek: (OpaquePointer?, inout MDB_val, inout MDB_val) -> CInt
     ) throws(LMDBError) {
         defer { mapped.used() }
         var cursor: OpaquePointer?
@@ -60,12 +65,12 @@ struct ReadTransaction: ~Copyable {
         // (lmdb.h); closing a cursor of a write transaction is allowed.
         defer { mdb_cursor_close(cursor) }
         var value = MDB_val()
-        try withKey(start) { key throws(LMDBError) in
-            var code = mdb_cursor_get(cursor, &key, &value, start.isEmpty ? MDB_FIRST : MDB_SET_RANGE)
+        try withKey(key) { key throws(LMDBError) in
+            var code = seek(cursor, &key, &value)
             while code == MDB_SUCCESS {
                 if !body(key.bytes, value.bytes) { return }
                 mapped.used()
-                code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
+                code = mdb_cursor_get(cursor, &key, &value, step)
             }
             if code != MDB_NOTFOUND { try LMDBError.check(code, "mdb_cursor_get", table.name) }
         }

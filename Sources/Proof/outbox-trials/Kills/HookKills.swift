@@ -63,7 +63,7 @@ struct HookKills: Trial {
             }
             let patience: Duration =
                 moment == .random ? .milliseconds(Int.random(in: 20...600, using: &random)) : .seconds(20)
-            if try await died(agent, within: patience) { struck[moment, default: 0] += 1 }
+            if try await agent.died(within: patience) { struck[moment, default: 0] += 1 }
             try await agent.kill()
             stage.forget()
         }
@@ -80,19 +80,6 @@ struct HookKills: Trial {
         return findings.outcome(
             "\(kills) kills, \(struck.values.reduce(0, +)) of them at a step; \(names.count) outcomes in "
                 + "\(stage.calls) calls")
-    }
-
-    /// Waits until the agent dies. Returns false if it does not.
-    private func died(_ agent: Agent, within patience: Duration) async throws -> Bool {
-        do {
-            try await Poll.until("the agent's end", timeout: patience, every: .milliseconds(5)) {
-                agent.program?.ending != nil
-            }
-        } catch is Poll.TimedOut { return false }
-        guard agent.program?.ending == .killed(9) else {
-            throw Surprise("the agent ended by itself: \(String(describing: agent.program?.ending))\n\(agent.log)")
-        }
-        return true
     }
 
     /// The hook's program and what it noted.

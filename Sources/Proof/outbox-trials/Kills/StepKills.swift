@@ -90,7 +90,7 @@ struct StepKills: Trial {
                             number == 0 ? kind.severalFragments : Int.random(in: 1000...1_200_000, using: &random)
                         judge.stands(try agent.drop(name, .jpeg, size: size, seed: random.next()), at: name)
                     }
-                    let isReached = try await died(agent, patience: .seconds(call == 1 ? 60 : 10))
+                    let isReached = try await agent.died(within: .seconds(call == 1 ? 60 : 10))
                     try await agent.kill()
                     kills += 1
                     guard isReached else { continue }
@@ -115,18 +115,5 @@ struct StepKills: Trial {
         return findings.outcome(
             "\(killed.values.reduce(0, +)) kills at \(killed.count) of \(steps.count) steps: \(verdict.summary); "
                 + "\(server.repeatedFragments) fragments sent again (bound \(bound))")
-    }
-
-    /// Waits until the agent dies at the chosen call. Returns false on timeout.
-    private func died(_ agent: Agent, patience: Duration) async throws -> Bool {
-        do {
-            try await Poll.until("the agent's end", timeout: patience, every: .milliseconds(5)) {
-                agent.program?.ending != nil
-            }
-        } catch is Poll.TimedOut { return false }
-        guard agent.program?.ending == .killed(9) else {
-            throw Surprise("the agent ended by itself: \(String(describing: agent.program?.ending))\n\(agent.log)")
-        }
-        return true
     }
 }

@@ -144,7 +144,7 @@ import Testing
             try bytes.withUnsafeBytes { try fragment.append($0) }
             try fragment.complete(in: store)
             store.advance(upload)
-            await store.waitForFinishing([id])
+            await store.waitForFinishing([id], of: "mallory")
             return store.answer(for: id, user: "mallory")
         }
         guard case .finished = try await send(CollidingPair.first) else { throw CancellationError() }

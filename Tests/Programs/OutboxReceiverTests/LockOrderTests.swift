@@ -44,7 +44,7 @@ import Testing
         try await Poll.until("the lock") { progress.isLocked.load(ordering: .acquiring) }
         let question = Task.detached {
             progress.isAsking.store(true, ordering: .releasing)
-            await store.waitForFinishing([id])
+            await store.waitForFinishing([id], of: "a")
         }
         try await Poll.until("the question") { progress.isAsking.load(ordering: .acquiring) }
         Thread.detachNewThread {

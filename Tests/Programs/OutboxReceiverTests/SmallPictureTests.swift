@@ -41,7 +41,7 @@ import Testing
             try bytes.withUnsafeBytes { try fragment.append($0) }
             try fragment.complete(in: store)
             store.advance(upload)
-            await store.waitForFinishing([id])
+            await store.waitForFinishing([id], of: user)
             guard case .finished(let content) = store.answer(for: id, user: user) else { throw CancellationError() }
             return content
         }

@@ -174,7 +174,7 @@ struct FileSectionRoutes {
                 // A digest is still running, which may take long.
                 try await Task.sleep(for: .milliseconds(10))
             } else {
-                await store.waitForFinishing(ids.compactMap { Hex128($0) })
+                await store.waitForFinishing(ids.compactMap { Hex128($0) }, of: user)
                 hasWaited = true
             }
         }

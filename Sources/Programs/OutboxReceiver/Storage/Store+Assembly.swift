@@ -9,14 +9,15 @@ extension Store {
         if upload.plan.blockCount == 1, case .digest(let block) = step, let bytes = block.bytes,
             smallFiles.count < Self.mostSmallFiles
         {
-            smallFiles.add(SmallFile(upload: upload, block: block, bytes: bytes)) { self.digest(each: $0) }
+            let file = SmallFile(upload: upload, block: block, bytes: bytes)
+            smallFiles.add(file, of: upload.plan.user) { self.digest(each: $0) }
         } else {
             take(step, of: upload, on: .caller)
         }
     }
 
     /// How many small files may wait for their digests in memory. The caller digests any further one.
-    private static let mostSmallFiles = 16
+    static let mostSmallFiles = 16
 
     /// A content of one block that is in memory and lacks its digests.
     struct SmallFile {

@@ -20,6 +20,8 @@ import SystemPackage
 /// If step 4 fails, the state of the disk is unknown: the receiver rolls back the whole batch and forgets its ids,
 /// and the clients start over.
 extension Store {
+    /// How many uploads one batch confirms at most. Others wait so long for the disk.
+    static let mostFinished = 256
     /// How many files of a batch are open at a time.
     private static let groupSize = 64
 
@@ -34,7 +36,7 @@ extension Store {
 
     /// Confirms this verified upload with the next batch.
     func finishLater(_ upload: Upload) {
-        upload.isFinishing(in: finishing.add(upload) { self.finish($0) })
+        upload.isFinishing(at: finishing.add(upload, of: upload.plan.user) { self.finish($0) })
     }
 
     /// - Parameter batch: The uploads; a nil element stands for a caller that waits for the disk.
@@ -230,7 +232,7 @@ extension Store {
     func settle() async throws {
         guard synchronizes else { return }
         let failures = syncFailures.load(ordering: .relaxed)
-        await finishing.wait(for: finishing.add(nil) { self.finish($0) })
+        await finishing.wait(for: finishing.add(nil, of: "") { self.finish($0) })
         guard syncFailures.load(ordering: .relaxed) == failures else { throw Refusal.storageFailed }
     }
 

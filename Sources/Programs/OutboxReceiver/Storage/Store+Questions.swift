@@ -25,10 +25,11 @@ extension Store {
     }
 
     /// Waits for the batches that currently digest and finish uploads with these ids.
-    func waitForFinishing(_ ids: [Hex128]) async {
+    func waitForFinishing(_ ids: [Hex128], of user: String) async {
         let uploads = withBooks { books in ids.compactMap { books.catalog.uploads[$0] } }
-        await smallFiles.waitForAll()
-        if let last = uploads.compactMap(\.batch).max() { await finishing.wait(for: last) }
+            .filter { $0.plan.user == user }
+        await smallFiles.waitForAll(of: user)
+        for ticket in uploads.compactMap(\.finishing) { await finishing.wait(for: ticket) }
     }
 
     private func finishedContent(_ id: Hex128, _ user: String, _ catalog: Catalog) -> Content? {

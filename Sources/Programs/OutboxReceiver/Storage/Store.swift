@@ -79,9 +79,9 @@ final class Store: Sendable {
     let blocks = BlockBuffers(limit: 32)
 
     /// Small files that lack their digests.
-    let smallFiles = Batches<SmallFile>()
+    let smallFiles = Batches<SmallFile>(most: Store.mostSmallFiles)
     /// Uploads that await confirmation; nil stands for a caller that waits for the disk.
-    let finishing = Batches<Upload?>()
+    let finishing = Batches<Upload?>(most: Store.mostFinished)
     let syncFailures = Atomic(0)
     let counters = Counters()
     /// Seconds of a monotonic clock.

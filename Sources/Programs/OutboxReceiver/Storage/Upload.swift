@@ -42,8 +42,8 @@ final class Upload: Sendable {
         var isDistrusted = false
         /// The disk may have lost correct bytes, so the receiver must forget the upload.
         var isLost = false
-        /// The batch that finishes the upload.
-        var batch: Int?
+        /// The upload's place among those to be confirmed.
+        var finishing: Batches<Upload?>.Ticket?
         /// When the assembly last failed for a temporary reason.
         var assemblyFailedAt: Int64?
         var lastActivity: Int64
@@ -318,11 +318,11 @@ final class Upload: Sendable {
     /// The object of an assembly that moved the file, even if the assembly failed later.
     var object: ObjectName? { state.withLock { $0.object } }
 
-    /// The batch that currently finishes the upload, if any.
-    var batch: Int? { state.withLock { $0.phase == .assembling ? $0.batch : nil } }
+    /// The upload's place among those to be confirmed; nil unless it waits for that.
+    var finishing: Batches<Upload?>.Ticket? { state.withLock { $0.phase == .assembling ? $0.finishing : nil } }
 
-    func isFinishing(in batch: Int) {
-        state.withLock { $0.batch = batch }
+    func isFinishing(at ticket: Batches<Upload?>.Ticket) {
+        state.withLock { $0.finishing = ticket }
     }
 
     /// The object made from the data file; nil if that object existed before.

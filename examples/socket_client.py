@@ -66,7 +66,8 @@ class Agent:
     def events(self):
         """Yields (type, data) for ever. The first is ("open", None), which also follows each reconnection.
 
-        After a reconnection the agent sends the missed events, or `reset` if it no longer has them.
+        After a reconnection the agent sends the outcomes since, or `reset` if it no longer has them all. Read the lists
+        again for all else.
         """
         last = None
         was_open = False

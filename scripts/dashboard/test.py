@@ -212,6 +212,19 @@ class Uploads(PageTest):
         self.expect("#settings", str(self.world.box))
         self.assertNotIn("token\"", self.page.text("#settings"))
 
+    def test_history_knows_files_that_are_gone(self):
+        self.world.drop("beach.png", picture(11))
+        self.world.drop("forest.png", picture(12))
+        self.page.click("nav a[href='#activity']")
+        self.expect("#sums", "2 files")
+        (self.world.box / "beach.png").unlink()
+        self.page.type("#history-search", "BEACH")
+        until("one is found", lambda: self.page.run("return document.querySelectorAll('#history li').length === 1"))
+        self.expect("#history", "beach.png")
+        self.expect("#history", "Done")
+        self.page.type("#history-search", "nowhere")
+        self.expect("#history", "No file with this name.")
+
     def test_end_and_restart_of_the_agent(self):
         self.world.stop_agent()
         self.expect("#headline", "The agent does not answer")

@@ -80,7 +80,7 @@ struct RunningAgent: Service {
         }
         let remote = kind.remote(account: account.name, transport: transport, credentials: session)
         let clock = SystemClocks()
-        let events = EventHub(clock: clock)
+        let events = try Self.makeEvents(ledger, clock)
         pictures = PictureServices(
             configuration, environment: environment, version: version, events: events,
             portrait: .init(files: files, remote: remote, session: session, clock: clock),
@@ -123,7 +123,6 @@ struct RunningAgent: Service {
         await notifier.ready { [backend] in await backend.statusLine() }
         let looks = [
             Task { await claimOutbox() }, Task { await sayWhetherServerAnswers() },
-            Task { [backend] in await backend.findLatest() },
         ]
         defer { for look in looks { look.cancel() } }
         await end.wait()
@@ -202,6 +201,14 @@ struct RunningAgent: Service {
             return try care.open(onTrouble: { troubles.note($0) })
         } catch {
             throw .inputOutput(path: state + "/ledger.lmdb", reason: "\(error)")
+        }
+    }
+
+    private static func makeEvents(_ ledger: Ledger, _ clock: any Clocks) throws(AgentFailure) -> EventHub {
+        do {
+            return EventHub(clock: clock, ledger: try ledger.journalID(), outcome: try ledger.journalEnd())
+        } catch {
+            throw .inputOutput(path: "the ledger", reason: "\(error)")
         }
     }
 

@@ -3,6 +3,15 @@ package import Reports
 package import Session
 package import UploadCore
 
+/// Some outcomes of the journal, in order.
+package struct OutcomePage: Sendable {
+    package var events: [EventHub.Event]
+    /// The number of the last row looked at.
+    package var last: UInt64
+
+    package init(events: [EventHub.Event] = [], last: UInt64) { (self.events, self.last) = (events, last) }
+}
+
 /// The operations of the control interface on files and sessions.
 package protocol ControlBackend: Sendable {
     /// Returns the agent's health.
@@ -25,6 +34,12 @@ package protocol ControlBackend: Sendable {
 
     /// Returns the outcomes that a query wants, the latest first.
     func outcomes(_ query: JournalQuery) async -> Journal
+
+    /// Returns sums of the journal.
+    func sums() async -> HistorySums
+
+    /// Returns the next outcomes of the journal as events; `nil` if some of those after this number are gone.
+    func outcomes(after number: UInt64) async -> OutcomePage?
 
     /// Returns what the hooks do now, in the order of the configuration.
     func hooks() async -> [HookStatus]

@@ -39,7 +39,7 @@ struct ControlRoutes: Sendable {
             try ControlReply.encoded(await backend.prune())
         }
         table.add(.get, "/v1/events") { [backend] request, _ in
-            EventStream(hub: backend.events, request: request).response()
+            EventStream(backend, request: request).response()
         }
         table.add(.get, "/metrics") { [backend, avatars] _, _ in
             var metrics = await backend.metrics()
@@ -116,6 +116,7 @@ struct ControlRoutes: Sendable {
             let query = try JournalQuery(request)
             return ControlReply.history(await backend.outcomes(query), mayContinue: query.limit)
         }
+        table.add(.get, "/v1/sums") { [backend] _, _ in try ControlReply.encoded(await backend.sums()) }
         table.add(.get, "/v1/hooks") { [backend] _, _ in
             try ControlReply.encoded(["hooks": await backend.hooks()])
         }

@@ -24,6 +24,9 @@ static const unsigned char files_js[] = {
 static const unsigned char graph_js[] = {
 #embed "Page/graph.js"
 };
+static const unsigned char history_js[] = {
+#embed "Page/history.js"
+};
 static const unsigned char list_js[] = {
 #embed "Page/list.js"
 };
@@ -50,6 +53,7 @@ static const struct outbox_page_file files[] = {
     {"/drop.js", script, drop_js, sizeof drop_js},
     {"/files.js", script, files_js, sizeof files_js},
     {"/graph.js", script, graph_js, sizeof graph_js},
+    {"/history.js", script, history_js, sizeof history_js},
     {"/list.js", script, list_js, sizeof list_js},
     {"/page.js", script, page_js, sizeof page_js},
     {"/parts.js", script, parts_js, sizeof parts_js},

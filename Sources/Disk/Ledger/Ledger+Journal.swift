@@ -16,6 +16,11 @@ extension Ledger {
         try read { transaction throws(LMDBError) in .success(try JournalTable.lastNumber(in: transaction)) } ?? 0
     }
 
+    /// Returns the number of the last row that was removed; 0 if none was.
+    public func journalTrimmed() throws(LedgerError) -> UInt64 {
+        try read { transaction throws(LMDBError) in .success(try JournalTable.trimmedNumber(in: transaction)) } ?? 0
+    }
+
     /// Returns rows of the journal by ascending number.
     public func journal(after number: UInt64, atMost count: Int) throws(LedgerError) -> [JournalEntry] {
         try read { transaction throws(LMDBError) in
@@ -26,10 +31,9 @@ extension Ledger {
     /// Returns the rows that a query wants, the latest first. With names that begin with letters, the cost grows with the
     /// number of rows with such names, otherwise with the number of rows that must be looked at.
     public func journal(_ query: JournalQuery) throws(LedgerError) -> [JournalEntry] {
-        if query.names.isEmpty { return try walk(query) { _ in true } }
         let names = query.names.compactMap { JournalName($0) }
-        if names.contains(where: \.needsWalk) {
-            return try walk(query) { entry in names.contains { $0.matches(entry) } }
+        if query.names.isEmpty || names.contains(where: \.needsWalk) {
+            return try walk(query, query.names.isEmpty ? nil : names)
         }
         var found: [JournalEntry] = []
         for number in try numbers(names) where found.count < query.limit {
@@ -38,6 +42,39 @@ extension Ledger {
             }.flatMap(\.self)
             guard let entry, query.concerns(entry), names.contains(where: { $0.matches(entry) }) else { continue }
             found.append(entry)
+        }
+        return found
+    }
+
+    /// Returns drops of a final state, those that the journal says ended last. May return fewer than there are, if the
+    /// journal lacks their rows.
+    ///
+    /// - Parameter paths: paths to leave out.
+    public func latestDrops(
+        in state: FileState, atMost count: Int, besides paths: Set<RelativePath>
+    ) throws(LedgerError) -> [DropRecord] {
+        guard let outcome = JournalRow.Outcome(state) else { return [] }
+        var (found, seen): ([DropRecord], Set<RelativePath>) = ([], paths)
+        var (end, looked): (UInt64?, Int) = (nil, 0)
+        while found.count < count, looked < Self.mostRows {
+            let rows: [JournalEntry] =
+                try read { transaction throws(LMDBError) in
+                    var rows: [JournalEntry] = []
+                    let numbers = try JournalTable.numbers(of: outcome, before: end, atMost: 512, in: transaction)
+                    for number in numbers {
+                        if let entry = try JournalTable.entry(number, in: transaction) { rows.append(entry) }
+                    }
+                    end = numbers.last
+                    looked += numbers.count
+                    return .success(rows)
+                } ?? []
+            if end == nil { break }
+            for entry in rows where found.count < count && entry.row.outcome == outcome {
+                guard seen.insert(entry.place ?? entry.row.path).inserted,
+                    let drop = try drop(at: entry.place ?? entry.row.path), drop.state == state, !drop.isTrace
+                else { continue }
+                found.append(drop)
+            }
         }
         return found
     }
@@ -55,18 +92,24 @@ extension Ledger {
     }
 
     /// Looks at rows from the latest on.
-    private func walk(_ query: JournalQuery, _ matches: (JournalEntry) -> Bool) throws(LedgerError) -> [JournalEntry] {
+    ///
+    /// - Parameter names: of which a row must have one; nil for all rows.
+    private func walk(_ query: JournalQuery, _ names: [JournalName]?) throws(LedgerError) -> [JournalEntry] {
         var found: [JournalEntry] = []
         var next: UInt64? = query.before ?? .max
         while let end = next {
             next = nil
             var count = 0
             _ = try read { transaction throws(LMDBError) -> Result<Void, LedgerError>? in
-                try JournalTable.forEachBackwards(before: end == .max ? nil : end, in: transaction) { entry in
+                try JournalTable.forEachBackwards(before: end == .max ? nil : end, in: transaction) { row in
                     count += 1
-                    if query.concerns(entry), matches(entry) { found.append(entry) }
+                    if names?.contains(where: { $0.mayMatch(row) }) ?? true, let entry = row.entry,
+                        query.concerns(entry), names?.contains(where: { $0.matches(entry) }) ?? true
+                    {
+                        found.append(entry)
+                    }
                     if found.count >= query.limit { return false }
-                    if count == Self.mostRows { next = entry.number }
+                    if count == Self.mostRows { next = row.number }
                     return count < Self.mostRows
                 }
                 return nil

@@ -53,7 +53,7 @@ struct LedgerChanges {
             try put(record, record.key, in: transaction)
         case .forgetRemoval(let handle, let scope):
             try transaction.remove(LedgerTable.removals.table, RemovalRecord(handle, scope).key)
-        case .outcome(let row): try journal.append(row, in: transaction, encoder: &encoder)
+        case .outcome(let entry): try journal.append(entry, in: transaction, encoder: &encoder)
         case .place(let path, let now): try journal.move(path, to: now, in: transaction, encoder: &encoder)
         case .trimJournal(let number): try journal.trim(before: number, in: transaction)
         case .setting(let name, let value?):

@@ -138,13 +138,20 @@ private struct SalvageImport {
             return false
         case .journal:
             let number = LedgerKeys.number(record.key.prefix(LedgerKeys.numberSize))
-            let path = record.value.withUnsafeBytes { value in
-                record.key.count == LedgerKeys.numberSize
-                    ? try? JournalRow.decode(value, key: record.key).get().path
-                    : try? JournalPlace.decode(value, key: record.key).get().path
+            let isRow = record.key.count == LedgerKeys.numberSize
+            let (row, place) = record.value.withUnsafeBytes { value in
+                (
+                    isRow ? try? JournalRow.decode(value, key: record.key).get() : nil,
+                    isRow ? nil : try? JournalPlace.decode(value, key: record.key).get()
+                )
             }
-            guard let path else { return false }
-            try JournalTable().index(path, number, in: transaction)
+            if let row {
+                try JournalTable().index(row, number, in: transaction)
+            } else if let place {
+                try JournalTable().index(place.path, number, in: transaction)
+            } else {
+                return false
+            }
         case .fragments:
             // Fragment states without their upload would count for the next upload of the same content.
             guard try transaction.reading.hasUpload(Array(record.key.prefix(16))) else { return false }

@@ -55,6 +55,7 @@ extension JournalRow {
                 text.member("type", sent.type)
             }
         }
+        if isDeduplicated { text.member("deduplicated", true) }
         if let sha256 { text.member("sha256", sha256.description) }
         if remote != RemoteObject(id: nil, url: nil) {
             text.nested("remote") { text in
@@ -68,5 +69,23 @@ extension JournalRow {
                 text.member("message", error.message)
             }
         }
+    }
+}
+
+/// Sums of the journal, for `GET /v1/sums`.
+package struct HistorySums: Codable, Equatable, Sendable {
+    /// Since when the journal has rows, RFC 3339; `nil` if it has none.
+    package var since: String?
+    package var today: OutcomeSums.Sum
+    /// Of today and the 29 days before.
+    package var month: OutcomeSums.Sum
+    package var all: OutcomeSums.Sum
+
+    /// - Parameter today: the number of the present day.
+    package init(_ sums: OutcomeSums, today: Int) {
+        since = sums.since.map { Timestamp.text($0) }
+        self.today = sums.sum(from: today)
+        month = sums.sum(from: today - 29)
+        all = sums.sum()
     }
 }

@@ -15,9 +15,9 @@ package struct SourceReport: Equatable, Sendable {
     /// The state of the source.
     package var state: SourceState
     /// The revision in progress, or the one confirmed last; 0 before the first.
-    var revision: Int
+    package var revision: Int
     /// The URL of the post, from the server's last confirmation of a revision.
-    var url: String?
+    package var url: String?
     /// Share of all files' bytes that the server acknowledged, 0…1; 1 only when done.
     package var progress: Double
     /// Total size of all files in bytes.
@@ -36,7 +36,7 @@ package struct SourceReport: Equatable, Sendable {
     /// When the source was first seen.
     var acceptedAt: WallTime
     /// When the source reached a final state.
-    var finishedAt: WallTime?
+    package var finishedAt: WallTime?
     /// When this report was made.
     package var updatedAt: WallTime
 

@@ -78,25 +78,47 @@ struct EventTests {
         #expect(pacing.news(in: try Self.report(.queued, path: "999.jpg"), now: start) == nil)
     }
 
-    // MARK: The ring
+    // MARK: Readers
 
-    @Test("The ring returns the events after a number")
-    func ring() {
-        var ring = EventRing(capacity: 4)
-        for number in 1...3 { ring.add(.problem(code: "\(number)", message: nil)) }
-        let expected = [2, 3].map { EventHub.Event(number: $0, content: .problem(code: "\($0)", message: nil)) }
-        #expect(ring.news(after: 1) == .events(expected))
-        #expect(ring.news(after: 3) == .events([]))
+    private func hub() -> EventHub { EventHub(clock: HandClock(), ledger: "ledger", outcome: 20, mostUnheard: 3) }
+
+    @Test("A reader gets the events since it came; an outcome has the number of its row")
+    func unheard() throws {
+        let hub = hub()
+        hub.publish(problem: "old", nil)
+        let reader = hub.reader(heartbeat: .seconds(60))
+        #expect(reader.start == 20)
+        let done = try Self.report(.done)
+        hub.publish(problem: "disk", nil)
+        hub.publish(done, outcome: 21)
+        // Says nothing new.
+        hub.publish(done)
+        hub.pass(outcome: 22)
+        hub.publish(problem: "disk", "full")
+        #expect(reader.take().events.map { hub.text($0.id) } == ["ledger-20.2", "ledger-21", "ledger-22.4"])
+        #expect(reader.take() == EventHub.Unheard())
     }
 
-    @Test("A number that fell out of the ring, or was never issued, causes a reset")
-    func ringReset() {
-        var ring = EventRing(capacity: 4)
-        for number in 1...10 { ring.add(.problem(code: "\(number)", message: nil)) }
-        #expect(ring.news(after: 5) == .reset(next: 10))
-        #expect(ring.news(after: 11) == .reset(next: 10))
-        let expected = (7...10).map { EventHub.Event(number: $0, content: .problem(code: "\($0)", message: nil)) }
-        #expect(ring.news(after: 6) == .events(expected))
+    @Test("A reader that is too slow learns which outcomes it missed")
+    func slow() throws {
+        let hub = hub()
+        let reader = hub.reader(heartbeat: .seconds(60))
+        for number in 21...24 {
+            hub.publish(try Self.report(.done, path: "\(number).jpg"), outcome: UInt64(number))
+        }
+        let unheard = reader.take()
+        #expect(unheard.missedUntil == 23)
+        #expect(unheard.events.map { hub.text($0.id) } == ["ledger-24"])
+        for _ in 1...4 { hub.publish(problem: "disk", nil) }
+        #expect(reader.take().missedUntil == 24)
+    }
+
+    @Test(
+        "An id leads to the last outcome that its reader knows",
+        arguments: [("ledger-7", 7), ("ledger-7.30", 7), ("other-7", nil), ("ledger-", nil), ("", nil)]
+            as [(String, UInt64?)])
+    func ids(text: String, outcome: UInt64?) {
+        #expect(hub().outcome(inID: text) == outcome)
     }
 
     // MARK: The stream
@@ -112,39 +134,40 @@ struct EventTests {
             bench.backend.events.publish(gone: RelativePath.root.appending("b.jpg".utf8))
             bench.backend.events.publish(problem: "disk", "full \"up\"\nnow")
 
-            try await reader.wait(for: "event: state\nid: run-2\ndata: {\"id\":\"")
-            try await reader.wait(for: "event: gone\nid: run-3\n")
+            try await reader.wait(for: "event: state\nid: ledger-20.2\ndata: {\"id\":\"")
+            try await reader.wait(for: "event: gone\nid: ledger-20.3\n")
             try await reader.wait(
-                for: "event: problem\nid: run-4\ndata: {\"code\":\"disk\",\"message\":\"full \\\"up\\\"\\nnow\"}\n\n")
+                for:
+                    "event: problem\nid: ledger-20.4\ndata: {\"code\":\"disk\",\"message\":\"full \\\"up\\\"\\nnow\"}\n\n"
+            )
             #expect(!reader.text.contains("before"))
             #expect(reader.text.lowercased().contains("content-type: text/event-stream"))
         }
     }
 
-    @Test("A returning reader gets the missed events")
-    func resume() async throws {
+    @Test("A returning reader gets the outcomes it missed, then what comes", arguments: ["ledger-12", "ledger-12.345"])
+    func resume(id: String) async throws {
         let bench = try ControlBench()
-        for number in 1...4 { bench.backend.events.publish(problem: "p\(number)", nil) }
         try await bench.serving {
-            let reader = try EventReader(socket: bench.socket, lastEventID: "run-2")
-            try await reader.wait(for: "\"code\":\"p4\"")
-            #expect(reader.text.contains("id: run-3\n"))
-            #expect(!reader.text.contains("\"p2\""))
+            let reader = try EventReader(socket: bench.socket, lastEventID: id)
+            try await reader.wait(for: "id: ledger-20\ndata: {\"id\":\"")
+            bench.backend.events.publish(try Self.report(.done), outcome: 21)
+            try await reader.wait(for: "event: state\nid: ledger-21\n")
+            #expect(reader.text.matches(of: #/id: ledger-(\d+)/#).map { Int($0.1) } == Array(13...21))
             #expect(!reader.text.contains("event: reset"))
         }
     }
 
     @Test(
-        "A reader from an earlier run, or one that missed too much, starts over", arguments: ["other-3", "run-1", "x"])
+        "A reader of another ledger's outcomes, or of such as are gone, starts over",
+        arguments: ["other-3", "ledger-1", "ledger-21", "x"])
     func reset(id: String) async throws {
         let bench = try ControlBench()
-        for number in 1...20 { bench.backend.events.publish(problem: "p\(number)", nil) }
         try await bench.serving {
             let reader = try EventReader(socket: bench.socket, lastEventID: id)
-            try await reader.wait(for: "event: reset\nid: run-20\ndata: {\"read\":\"/v1/files\"}")
+            try await reader.wait(for: "event: reset\nid: ledger-20\ndata: {\"read\":\"/v1/files\"}")
             bench.backend.events.publish(problem: "p21", nil)
-            try await reader.wait(for: "id: run-21\n")
-            #expect(!reader.text.contains("\"p20\""))
+            try await reader.wait(for: "id: ledger-20.1\n")
         }
     }
 
@@ -163,8 +186,7 @@ struct EventTests {
 
     @Test("An idle stream gets heartbeats")
     func heartbeat() async throws {
-        let hub = EventHub(clock: HandClock())
-        var signals = hub.signals(heartbeat: .milliseconds(1)).makeAsyncIterator()
+        var signals = hub().reader(heartbeat: .milliseconds(1)).signals.makeAsyncIterator()
         #expect(await signals.next() == .heartbeat)
     }
 }

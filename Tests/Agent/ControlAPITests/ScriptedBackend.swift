@@ -21,7 +21,7 @@ final class ScriptedBackend: ControlBackend {
     }
 
     let state = Mutex(State())
-    let events = EventHub(clock: HandClock(), run: "run", capacity: 8)
+    let events = EventHub(clock: HandClock(), ledger: "ledger", outcome: 20, mostUnheard: 8)
 
     func set(_ change: (inout State) -> Void) {
         state.withLock { state in
@@ -64,6 +64,18 @@ final class ScriptedBackend: ControlBackend {
     }
 
     func outcomes(_ query: JournalQuery) async -> Journal { Journal(ledger: "0123456789abcdef") }
+
+    /// A journal of 20 outcomes, the first two of which are gone. Each page has three.
+    func outcomes(after number: UInt64) async -> OutcomePage? {
+        if number < 2 { return nil }
+        let numbers = (number + 1...number + 3).filter { $0 <= 20 }
+        let events = numbers.compactMap { number in
+            (try? FileReport.sample("\(number).jpg", .done)).map { EventHub.Event(outcome: number, $0) }
+        }
+        return OutcomePage(events: events, last: numbers.last ?? number)
+    }
+
+    func sums() async -> HistorySums { HistorySums(OutcomeSums(), today: 0) }
 
     func hooks() async -> [HookStatus] { [HookStatus(name: "publish")] }
 

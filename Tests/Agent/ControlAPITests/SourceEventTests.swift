@@ -77,12 +77,13 @@ struct SourceEventTests {
 
     @Test("A removed source is an event with its id, and its return is another event")
     func gone() throws {
-        let hub = EventHub(clock: HandClock(), run: "run", capacity: 8)
+        let hub = EventHub(clock: HandClock(), ledger: "ledger", outcome: 0)
+        let reader = hub.reader(heartbeat: .seconds(60))
         let source = try report(.draft)
         hub.publish(source: source)
         hub.publish(sourceGone: source.id, source.directory)
         hub.publish(source: source)
-        guard case .events(let events) = hub.news(after: 0) else { throw CancellationError() }
+        let events = reader.take().events
         #expect(
             events.map(\.content) == [.source(source), .sourceGone(id: source.id, source.directory), .source(source)])
         #expect(events.map(\.content.name) == ["source", "source_gone", "source"])

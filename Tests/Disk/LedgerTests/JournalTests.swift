@@ -25,7 +25,47 @@ struct JournalTests {
         return row
     }
 
-    private func commit(_ rows: JournalRow...) async { await ledger.commit(rows.map { .outcome($0) }) }
+    private func commit(_ rows: JournalRow...) async {
+        await ledger.commit(rows.map { .outcome(JournalEntry(number: 0, row: $0)) })
+    }
+
+    @Test("finds the files that ended last in a state, however rare it is")
+    func latestDrops() async throws {
+        func end(_ name: String, _ state: FileState, _ time: Int64) async throws {
+            var record = DropRecord(path: try path(name), state: state, acceptedAt: WallTime(milliseconds: 0))
+            record.finishedAt = WallTime(milliseconds: time)
+            let row = try #require(JournalRow(record, isPortrait: false))
+            await ledger.commit([.drop(record), .outcome(JournalEntry(number: UInt64(time), row: row))])
+        }
+        try await end("failed once", .failed, 1)
+        try await end("failed", .failed, 2)
+        try await end("moved", .failed, 3)
+        for number in 4...1500 { try await end("\(number)", .done, Int64(number)) }
+        try await end("failed once", .done, 1501)
+        var moved = try #require(try ledger.drop(at: try path("moved")))
+        moved.path = try path("new name")
+        await ledger.commit([
+            .forgetDrop(try path("moved")), .drop(moved), .place(try path("moved"), now: moved.path),
+        ])
+        func found(_ state: FileState, _ count: Int, besides name: String? = nil) throws -> [String] {
+            let left = try name.map { Set([try path($0)]) } ?? []
+            return try ledger.latestDrops(in: state, atMost: count, besides: left).map { "\($0.path)" }
+        }
+        #expect(try found(.failed, 5) == ["new name", "failed"])
+        #expect(try found(.failed, 1) == ["new name"])
+        #expect(try found(.failed, 5, besides: "new name") == ["failed"])
+        #expect(try found(.done, 3) == ["failed once", "1500", "1499"])
+        #expect(try found(.done, 1400).count == 1400)
+        #expect(try found(.cancelled, 5) == [])
+    }
+
+    @Test("keeps the numbers that rows bring, and passes over those that are taken")
+    func given() async throws {
+        for (number, name) in [(7, "a"), (9, "b"), (9, "c"), (0, "d")] as [(UInt64, String)] {
+            await ledger.commit([.outcome(JournalEntry(number: number, row: try row(name)))])
+        }
+        #expect(try ledger.journal(after: 0, atMost: 9).map(\.number) == [7, 9, 10, 11])
+    }
 
     private func numbers(_ query: JournalQuery) throws -> [UInt64] { try ledger.journal(query).map(\.number) }
 
@@ -159,7 +199,7 @@ struct JournalTests {
             )
             row.remote = RemoteObject(
                 id: id, url: "https://photos.example.org/f/\(token)/DSC_\(10_000 + number).JPG")
-            rows.append(.outcome(row))
+            rows.append(.outcome(JournalEntry(number: UInt64(number) + 1, row: row)))
             if rows.count == 500 {
                 await ledger.commit(rows)
                 rows = []

@@ -49,7 +49,7 @@ struct MigrationTests {
         let ledger = try openLedger(directory.path)
         #expect(try ledger.setting("kept") == [1])
         let row = JournalRow(time: WallTime(milliseconds: 1), subject: .file, outcome: .done, path: try path("a.jpg"))
-        await ledger.commit([.outcome(row)])
+        await ledger.commit([.outcome(JournalEntry(number: 1, row: row))])
         #expect(try ledger.journal(JournalQuery(names: ["a.jpg"])).map(\.number) == [1])
         ledger.close()
         #expect(try LedgerFile(directory: directory.path).inspect() == .sound)

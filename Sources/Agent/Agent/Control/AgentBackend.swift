@@ -1,6 +1,7 @@
 import Clocks
 import ControlAPI
 import FileWatch
+import Glibc
 import Hooks
 import Ledger
 import LinuxSystem
@@ -26,6 +27,10 @@ final class AgentBackend: ControlBackend, SourceBackend {
     /// What the uploader said last, and when.
     private let lastAnswer = Mutex<(AgentStatus, AgentStatus.Figures, MonotonicTime)?>(nil)
 
+    /// The sums of the journal's rows when somebody asked last.
+    private let knownSums = Mutex(OutcomeSums())
+    /// Rows of the journal read at a time.
+    private static let outcomesOfPage = 256
     /// How long the uploader may take for an answer about the agent's health.
     private static let patience = Duration.seconds(3)
 
@@ -110,11 +115,10 @@ final class AgentBackend: ControlBackend, SourceBackend {
         let (active, resting, context, posts) = await uploader.ask { world, _ in
             (world.activeReports(), world.resting, world.context, world.posts)
         }
-        return await onReader { [uploader] in
+        return await onReader {
             var listing = Listing(reports: active.filter { $0.path.isWithin(query.directory) })
             let stored = query.directory == .root ? resting.storedCounts : nil
-            let (ended, walk) = resting.reports(query, context, stored: stored)
-            if let walk { uploader.run { $0.core.latest.add(walk) } }
+            let ended = resting.reports(query, context, stored: stored)
             listing.reports += ended
             if query.limit != nil {
                 listing.counts =
@@ -153,11 +157,6 @@ final class AgentBackend: ControlBackend, SourceBackend {
         }
     }
 
-    /// Searches the ledger for the paths that ended last. Later questions for them need no search.
-    func findLatest() async {
-        _ = await files(ListQuery(states: Set(FileState.allCases.filter(\.isFinal)), atMost: 1))
-    }
-
     /// Runs work that only reads the ledger, without blocking the uploader.
     private func onReader<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
@@ -185,6 +184,35 @@ final class AgentBackend: ControlBackend, SourceBackend {
                 logger.error("the journal can't be read", metadata: ["reason": "\(error)"])
                 return Journal(ledger: "")
             }
+        }
+    }
+
+    func outcomes(after number: UInt64) async -> OutcomePage? {
+        let context = await uploader.ask { world, _ in world.context }
+        return await onReader { [ledger, logger] in
+            do throws(LedgerError) {
+                if try ledger.journalTrimmed() > number { return nil }
+                let entries = try ledger.journal(after: number, atMost: Self.outcomesOfPage)
+                return OutcomePage(events: entries.compactMap(context.event), last: entries.last?.number ?? number)
+            } catch {
+                logger.error("the journal can't be read", metadata: ["reason": "\(error)"])
+                return nil
+            }
+        }
+    }
+
+    func sums() async -> HistorySums {
+        await onReader { [self] in
+            var sums = knownSums.withLock(\.self)
+            do throws(LedgerError) {
+                while case let entries = try ledger.journal(after: sums.last, atMost: 4096), !entries.isEmpty {
+                    for entry in entries { sums.add(entry, day: entry.row.time.localDay) }
+                }
+            } catch {
+                logger.error("the journal can't be read", metadata: ["reason": "\(error)"])
+            }
+            knownSums.withLock { [sums] in $0 = sums }
+            return HistorySums(sums, today: clock.now.wall.localDay)
         }
     }
 
@@ -243,6 +271,27 @@ final class AgentBackend: ControlBackend, SourceBackend {
         }
         if end.hadToken { logger.notice("the stored token is discarded") }
         await uploader.take(.credentials(isLogout: end.wasInUse))
+    }
+}
+
+extension ReportContext {
+    /// The event of a row of the journal; `nil` if there is none.
+    fileprivate func event(_ entry: JournalEntry) -> EventHub.Event? {
+        switch entry.row.subject {
+        case .file, .portrait: EventHub.Event(outcome: entry.number, report(entry.row))
+        case .post: EventHub.Event(outcome: entry.number, source: report(ofPost: entry.row))
+        case .agent: nil
+        }
+    }
+}
+
+extension WallTime {
+    /// The day in the machine's time zone, counted from 1970.
+    fileprivate var localDay: Int {
+        var seconds = time_t(milliseconds / 1000)
+        var fields = tm()
+        localtime_r(&seconds, &fields)
+        return (seconds + fields.tm_gmtoff) / 86_400
     }
 }
 

@@ -5,7 +5,7 @@ import UploadCore
 extension AgentCore {
     /// Returns the rows for what these changes end, and the new places of files that ended earlier.
     func journalWrites(of writes: [LedgerWrite]) -> [LedgerWrite] {
-        var rows: [LedgerWrite] = []
+        var added: [LedgerWrite] = []
         var told: [RelativePath: DropRecord] = [:]
         var posts: Set<String> = []
         for write in writes {
@@ -13,13 +13,20 @@ extension AgentCore {
             case .drop(let record) where record.state.isFinal:
                 let known = told[record.path] ?? stored.record(of: record.path)
                 told[record.path] = record
-                if let row = journalWrite(of: record, after: known) { rows.append(row) }
+                if let write = journalWrite(of: record, after: known) { added.append(write) }
             case .source(let record) where record.finishedAt == now.wall && posts.insert(record.id).inserted:
-                if let row = JournalRow(record) { rows.append(.outcome(row)) }
+                if let row = JournalRow(record) { added.append(outcome(row)) }
             default: break
             }
         }
-        return rows
+        return added
+    }
+
+    /// Gives a row its number.
+    func outcome(_ row: JournalRow) -> LedgerWrite {
+        let last = lastOutcome ?? stored.asked { () throws(LedgerError) in try sources.ledger.journalEnd() } ?? 0
+        lastOutcome = last + 1
+        return .outcome(JournalEntry(number: last + 1, row: row))
     }
 
     /// - Parameter known: the path's record until now.
@@ -35,7 +42,7 @@ extension AgentCore {
             known.map({ $0.state != record.state || $0.finishedAt != record.finishedAt }) ?? true
         else { return nil }
         return JournalRow(record, isPortrait: book.isPortrait(record.path), sha256: sha256(of: record))
-            .map { .outcome($0) }
+            .map(outcome)
     }
 
     /// The digest of an upload that is about to be forgotten, if the agent computed it.

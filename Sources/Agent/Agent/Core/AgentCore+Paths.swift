@@ -102,6 +102,6 @@ extension AgentCore {
         let changes = records(of: key, learning: facts, isAll: isAll)
         if changes.isEmpty { return }
         write(changes.map { book.update($0.record) }, isAside: true)
-        decision.perform(.reportFacts(changes.filter(\.isShown).map(\.record.path)))
+        decision.perform(.report(changes.filter(\.isShown).map(\.record.path)))
     }
 }

@@ -44,8 +44,8 @@ final class AgentCore {
 
         /// Whether nothing, in this decision or a later one, waits for the writes.
         var isAside: Bool { writesAside == writes.count && !steps.contains(where: \.waits) }
-        /// Whether rows of the journal are among the writes.
-        var hasOutcomes: Bool { writes.contains { if case .outcome = $0 { true } else { false } } }
+        /// The rows of the journal among the writes.
+        var outcomes: [JournalEntry] { writes.compactMap { if case .outcome(let entry) = $0 { entry } else { nil } } }
         /// Whether every step must wait.
         var waitsWholly: Bool { steps.allSatisfy(\.waits) }
         /// What need not wait for the ledger.
@@ -78,8 +78,8 @@ final class AgentCore {
     var parked = ParkedUploads()
     /// Files that are processed before their upload.
     var products: ProductQueue
-    /// The paths that ended last, durable or not.
-    var latest = LatestOutcomes()
+    /// The number of the journal's last row, durable or not; `nil` before the first of this run.
+    var lastOutcome: UInt64?
     var outbox = KnownOutbox()
     /// Whether a path was forgotten since the last full scan.
     private var hasForgotten = false
@@ -158,11 +158,7 @@ final class AgentCore {
         let writes = isAside ? writes : writes + journalWrites(of: writes)
         for write in writes {
             book.note(write)
-            switch write {
-            case .drop(let record): latest.note(record)
-            case .forgetDrop: hasForgotten = true
-            default: break
-            }
+            if case .forgetDrop = write { hasForgotten = true }
         }
         stored.add(writes, to: decision.commit)
         decision.writes += writes

@@ -32,6 +32,42 @@ struct ReportContext: Sendable {
         return report
     }
 
+    /// Returns what a row of the journal tells of a file.
+    func report(_ row: JournalRow) -> FileReport {
+        let state = row.outcome.state ?? .done
+        var report = FileReport(
+            path: row.path, state: state, remoteProtocol: remoteProtocol, acceptedAt: row.taken ?? row.time,
+            updatedAt: row.time)
+        report.key = row.key
+        report.type = MediaType(mime: row.type)
+        report.size = row.size
+        report.productKey = row.sent?.key
+        report.error = row.error
+        report.remote = row.remote
+        report.deduplicated = row.isDeduplicated
+        report.finishedAt = row.time
+        if state == .done {
+            let count = FragmentPlan(size: row.sent?.size ?? row.size ?? 0).count
+            report.fragments = .init(total: count, finished: count)
+            report.progress = 1
+        }
+        return report
+    }
+
+    /// Returns what a row of the journal tells of a post.
+    func report(ofPost row: JournalRow) -> SourceReport {
+        let state = row.outcome.state ?? .done
+        var report = SourceReport(
+            id: row.remote.id ?? "", directory: row.path, state: .file(state), acceptedAt: row.taken ?? row.time,
+            updatedAt: row.time)
+        report.revision = row.revision
+        report.url = row.remote.url
+        report.error = row.error
+        report.finishedAt = row.time
+        if state == .done { report.progress = 1 }
+        return report
+    }
+
     /// Fills in the state of a path that waits for an upload in the backlog.
     func describe(_ backlog: UploadView, in report: inout FileReport) {
         report.state = backlog.state

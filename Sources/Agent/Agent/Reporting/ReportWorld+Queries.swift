@@ -82,8 +82,7 @@ extension ReportWorld {
     /// The paths that nothing is under way for.
     var resting: RestingDrops {
         RestingDrops(
-            core.stored.ledger, unsaved: core.stored.unsaved, latest: core.latest, active: book.drops,
-            backlog: machine.backlogView)
+            core.stored.ledger, unsaved: core.stored.unsaved, active: book.drops, backlog: machine.backlogView)
     }
 
     // MARK: Figures

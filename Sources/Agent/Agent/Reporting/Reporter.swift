@@ -5,8 +5,8 @@ import Reports
 import Sidecars
 import UploadCore
 
-/// Reports files and posts: sidecar, event and log. Nothing follows from a report, except that posts of reported files
-/// are reported soon.
+/// Reports files and posts: sidecar and event; and tells of outcomes: event and log. Nothing follows from a report,
+/// except that posts of reported files are reported soon.
 struct Reporter {
     private let sidecars: SidecarWriter
     private let events: EventHub
@@ -32,16 +32,12 @@ struct Reporter {
 
     /// Reports paths, soon if many others are reported. Ignores unknown paths.
     ///
-    /// - Parameter areOld: whether the paths may have been reported long ago in this state. The log then has lines
-    ///   for them already.
     /// - Returns: the directories of the posts that these files belong to.
-    mutating func report(
-        _ paths: some Sequence<RelativePath>, areOld: Bool = false, _ world: ReportWorld
-    ) -> Set<RelativePath> {
+    mutating func report(_ paths: some Sequence<RelativePath>, _ world: ReportWorld) -> Set<RelativePath> {
         var posts: Set<RelativePath> = []
         for path in paths {
             guard let record = world.record(of: path), pace.admits(path, record.state, now: world.now) else { continue }
-            if let directory = report(record, areOld: areOld, world) { posts.insert(directory) }
+            if let directory = report(record, world) { posts.insert(directory) }
         }
         return posts
     }
@@ -54,7 +50,7 @@ struct Reporter {
         for path in pace.takeDelayed() {
             // A final state is reported once it is durable.
             guard let record = world.record(of: path), !record.state.isFinal else { continue }
-            if let directory = report(record, areOld: false, world) { posts.insert(directory) }
+            if let directory = report(record, world) { posts.insert(directory) }
         }
         return posts
     }
@@ -62,11 +58,10 @@ struct Reporter {
     /// Makes one report now.
     ///
     /// - Returns: the directory of the post that the file belongs to; `nil` if it belongs to none.
-    private mutating func report(_ record: DropRecord, areOld: Bool, _ world: ReportWorld) -> RelativePath? {
+    private mutating func report(_ record: DropRecord, _ world: ReportWorld) -> RelativePath? {
         let report = world.report(of: record)
         if hasPlaceForSidecar(record.path, world) { sidecars.note(report) }
-        let news = events.publish(report)
-        if news == .state || news == .first && !areOld { log(report, world.now) }
+        events.publish(report)
         return world.posts.directory(of: record)
     }
 
@@ -94,8 +89,25 @@ struct Reporter {
         }
     }
 
-    private mutating func log(_ report: FileReport, _ now: MonotonicTime) {
-        for line in outcomes.lines(for: report, now: now) {
+    /// Tells of a row of the journal. All other reports of the same state add nothing but the sidecar.
+    mutating func tell(_ entry: JournalEntry, _ world: ReportWorld) {
+        let row = entry.row
+        switch row.subject {
+        case .file, .portrait:
+            // The file may be under way again.
+            let record = world.record(of: row.path).flatMap { $0.finishedAt == row.time ? $0 : nil }
+            let report = record.map(world.report(of:)) ?? world.context.report(row)
+            log(row, world.now)
+            events.publish(report, outcome: entry.number)
+        case .post:
+            events.publish(
+                source: world.report(ofPost: row.path) ?? world.context.report(ofPost: row), outcome: entry.number)
+        case .agent: events.pass(outcome: entry.number)
+        }
+    }
+
+    private mutating func log(_ row: JournalRow, _ now: MonotonicTime) {
+        for line in outcomes.lines(for: row, now: now) {
             logger.log(
                 level: Logger.Level(rawValue: line.level.rawValue) ?? .info, "\(line.message)",
                 metadata: line.metadata.mapValues { .string($0) })

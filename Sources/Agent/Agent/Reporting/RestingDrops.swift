@@ -13,7 +13,6 @@ struct RestingDrops: Sendable {
     private let recent: [DropRecord]
     /// Paths whose stored records are out of date.
     private let covered: Set<RelativePath>
-    private let latest: LatestOutcomes
     /// The state of every upload in the backlog; `nil` if there is no backlog.
     private let backlog: UploadView?
 
@@ -21,11 +20,10 @@ struct RestingDrops: Sendable {
     ///
     /// - Parameter active: the paths that are under way.
     init(
-        _ ledger: Ledger, unsaved: Unsaved, latest: LatestOutcomes, active: PathMap<DropRecord>, backlog: UploadView?
+        _ ledger: Ledger, unsaved: Unsaved, active: PathMap<DropRecord>, backlog: UploadView?
     ) {
         self.ledger = ledger
         self.backlog = backlog
-        self.latest = latest
         let records = unsaved.records
         recent = records.filter { active[$0.path] == nil }
         covered = Set(active.keys).union(records.map(\.path)).union(unsaved.forgotten)
@@ -70,41 +68,34 @@ struct RestingDrops: Sendable {
     /// of everything may return more reports than the limit.
     ///
     /// - Parameter stored: `storedCounts`, if the caller has it.
-    /// - Returns: the reports, and the walk over the ledger that was necessary.
     func reports(
         _ query: ListQuery<FileState>, _ context: ReportContext, stored: [FileState: Int]? = nil
-    ) -> (reports: [FileReport], walk: LatestOutcomes.Walk?) {
-        let (records, walk) =
-            query.directory == .root ? records(query, stored ?? storedCounts) : (records(within: query.directory), nil)
-        return (records.map { report($0, context) }, walk)
+    ) -> [FileReport] {
+        let records =
+            query.directory == .root ? records(query, stored ?? storedCounts) : records(within: query.directory)
+        return records.map { report($0, context) }
     }
 
-    private func records(
-        _ query: ListQuery<FileState>, _ storedCounts: [FileState: Int]
-    ) -> ([DropRecord], LatestOutcomes.Walk?) {
+    private func records(_ query: ListQuery<FileState>, _ storedCounts: [FileState: Int]) -> [DropRecord] {
         let isWanted = { (stored: FileState) in
             shownState(stored).map { query.states?.contains($0) ?? true } ?? false
         }
         var records = recent.filter { isResting($0) && isWanted($0.state) }
-        let stored = storedCounts.filter { isWanted($0.key) && $0.value > 0 }
-        // Any paths of the backlog will do, but of those that ended, the latest.
-        let others = stored.keys.filter { query.limit == nil || !$0.isFinal }
+        var others: Set<FileState> = []
+        for (state, count) in storedCounts where isWanted(state) && count > 0 {
+            // Any paths of the backlog will do, but of those that ended, the latest.
+            guard state.isFinal, let limit = query.limit else {
+                others.insert(state)
+                continue
+            }
+            let wanted = min(limit, count)
+            let latest = (try? ledger.latestDrops(in: state, atMost: wanted, besides: covered)) ?? []
+            if latest.count < wanted { others.insert(state) } else { records += latest }
+        }
         if !others.isEmpty {
-            records += (try? ledger.drops(in: Set(others), atMost: query.limit, besides: covered)) ?? []
+            records += (try? ledger.drops(in: others, atMost: query.limit, besides: covered)) ?? []
         }
-        guard let limit = query.limit else { return (records, nil) }
-        var unknown: Set<FileState> = []
-        for (state, count) in stored where state.isFinal && limit > 0 {
-            if let found = latest(min(limit, count), in: state) { records += found } else { unknown.insert(state) }
-        }
-        if unknown.isEmpty { return (records, nil) }
-        // A path under way may rest again in its former state, so it is a candidate too.
-        let most = max(limit, latest.capacity) + covered.count
-        let found = (try? ledger.drops(in: unknown, atMost: most)) ?? []
-        records += found.filter { !covered.contains($0.path) }
-        let byState = Dictionary(grouping: found, by: \.state)
-        let walked = Dictionary(uniqueKeysWithValues: unknown.map { ($0, byState[$0] ?? []) })
-        return (records, LatestOutcomes.Walk(walked, atMost: most, before: latest))
+        return records
     }
 
     /// Returns reports of a page of the paths, in order, and the number of paths by state that match directory and
@@ -133,13 +124,6 @@ struct RestingDrops: Sendable {
         var report = context.report(record)
         if !record.state.isFinal, let backlog { context.describe(backlog, in: &report) }
         return report
-    }
-
-    /// Returns at least so many paths in a final state that ended last; `nil` if only a walk can tell.
-    private func latest(_ count: Int, in state: FileState) -> [DropRecord]? {
-        guard let paths = latest.paths(in: state) else { return nil }
-        let records = paths.compactMap(storedRecord).filter { $0.state == state && !$0.isTrace }
-        return records.count >= count ? records : nil
     }
 
     /// Returns the ledger's record of a path; `nil` if there is none, or if it is out of date.

@@ -1,8 +1,7 @@
 import AgentConfiguration
-import Reports
 import UploadCore
 
-/// Builds the log lines for files that reached a final state. Logs every completed file, and at most 20 other files
+/// Builds the log lines for outcomes of files. Logs every completed file, and at most 20 other files
 /// per minute.
 struct OutcomeLog: Sendable {
     /// A log line.
@@ -18,11 +17,11 @@ struct OutcomeLog: Sendable {
     private var minuteBegan: MonotonicTime?
     private var count = 0
 
-    /// Returns the log lines for a file; none if the file is not in a final state.
-    mutating func lines(for report: FileReport, now: MonotonicTime) -> [Line] {
-        guard let level = Self.level(report.state) else { return [] }
-        let line = Self.line(for: report, level)
-        if report.state == .done { return [line] }
+    /// Returns the log lines for a row of the journal about a file.
+    mutating func lines(for row: JournalRow, now: MonotonicTime) -> [Line] {
+        guard let (level, message) = Self.words(row) else { return [] }
+        let line = Self.line(for: row, level, message)
+        if row.outcome == .done { return [line] }
         if minuteBegan.map({ now - $0 >= .seconds(60) }) ?? true {
             minuteBegan = now
             count = 0
@@ -34,29 +33,23 @@ struct OutcomeLog: Sendable {
         return [line, Line(level: .warning, message: rest, metadata: [:])]
     }
 
-    private static func level(_ state: FileState) -> Configuration.LogLevel? {
-        switch state {
-        case .done, .cancelled: .info
-        case .rejected: .notice
-        case .failed: .warning
-        default: nil
+    private static func words(_ row: JournalRow) -> (Configuration.LogLevel, String)? {
+        switch row.outcome {
+        case .done where row.isDeduplicated: (.info, "a file is done: the server already has its content")
+        case .done: (.info, "a file is done")
+        case .rejected: (.notice, "a file is rejected")
+        case .cancelled: (.info, "an upload is cancelled")
+        case .failed: (.warning, "a file failed")
+        case .idle, .trouble, .recovered: nil
         }
     }
 
-    private static func line(for report: FileReport, _ level: Configuration.LogLevel) -> Line {
-        var metadata = ["path": "\(report.path)"]
-        metadata["size"] = report.size.map { "\($0)" }
-        metadata["url"] = report.state == .done ? report.remote.url : nil
-        metadata["code"] = report.error?.code
-        metadata["reason"] = report.error?.message
-        let message =
-            switch report.state {
-            case .done where report.deduplicated: "a file is done: the server already has its content"
-            case .done: "a file is done"
-            case .rejected: "a file is rejected"
-            case .cancelled: "an upload is cancelled"
-            default: "a file failed"
-            }
+    private static func line(for row: JournalRow, _ level: Configuration.LogLevel, _ message: String) -> Line {
+        var metadata = ["path": "\(row.path)"]
+        metadata["size"] = row.size.map { "\($0)" }
+        metadata["url"] = row.remote.url
+        metadata["code"] = row.error?.code
+        metadata["reason"] = row.error?.message
         return Line(level: level, message: message, metadata: metadata)
     }
 }

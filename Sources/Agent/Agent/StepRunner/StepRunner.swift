@@ -105,6 +105,13 @@ final class StepRunner {
 
     // MARK: Steps
 
+    /// Tells of rows of the journal that are durable now.
+    func tell(_ outcomes: [JournalEntry]) {
+        if outcomes.isEmpty { return }
+        let world = world
+        for entry in outcomes { reporter.tell(entry, world) }
+    }
+
     /// Performs a step. The owner itself handles `handle` and `checkLedger`.
     ///
     /// - Returns: the steps that follow.
@@ -119,7 +126,6 @@ final class StepRunner {
         case .ledgerFailed(let error): ledgerFailed(error)
         case .report(let paths): return reportFiles(paths)
         case .reportDelayed: return progressed(reporter.reportDelayed(world))
-        case .reportFacts(let paths): return reportFiles(paths, areOld: true)
         case .reportUploads(let keys): return reportUploads(keys)
         case .reportAllUploads: return reportUploads(core.machine.keys) + [.handle(.allProgressed)]
         case .reportPost(let directory): reporter.report(post: directory, world)
@@ -359,10 +365,10 @@ final class StepRunner {
     }
 
     private func reportFiles(
-        _ paths: some Collection<RelativePath>, areOld: Bool = false
+        _ paths: some Collection<RelativePath>
     ) -> [AgentStep] {
         if paths.isEmpty { return [] }
-        return progressed(reporter.report(paths, areOld: areOld, world))
+        return progressed(reporter.report(paths, world))
     }
 
     private func progressed(_ posts: Set<RelativePath>) -> [AgentStep] {

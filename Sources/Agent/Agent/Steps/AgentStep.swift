@@ -27,8 +27,6 @@ enum AgentStep: Sendable {
     case report([RelativePath])
     /// Make the reports that a burst delayed.
     case reportDelayed
-    /// Report that more is known of the content of files, perhaps long after their final state.
-    case reportFacts([RelativePath])
     /// Report the files that wait for these uploads.
     case reportUploads(Set<ContentKey>)
     /// Report the files that wait for any upload.

@@ -53,7 +53,7 @@ struct CommitOrder: Sendable {
         switch step {
         case .request(.send(_, let key, _, _)): return changes[key] == nil
         case .request(.finish(_, let keys)): return keys.allSatisfy { changes[$0] == nil }
-        case .report, .reportFacts, .reportUploads, .reportAllUploads, .reportCommit, .examine, .problem, .log,
+        case .report, .reportUploads, .reportAllUploads, .reportCommit, .examine, .problem, .log,
             .tellPortraits, .makeProduct, .stopMaking, .watchForToken, .stopWatchingForToken:
             return true
         default: return false

@@ -30,7 +30,7 @@ extension Uploader {
     private func tell(_ outcome: JournalRow.Outcome, _ message: String = "") {
         var row = JournalRow(time: now.wall, subject: .agent, outcome: outcome, path: .root)
         if !message.isEmpty { row.error = FileError(code: "trouble", message: message, retryable: true) }
-        handle(.store([.outcome(row)]))
+        handle(.store([core.outcome(row)]))
     }
 
     /// Sends the heartbeat if it is due.

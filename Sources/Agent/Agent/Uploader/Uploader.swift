@@ -239,15 +239,17 @@ actor Uploader {
         then work: @escaping @Sendable (isolated Uploader) -> Void = { _ in }
     ) {
         commits.begin(decision.writes, isAside: isAside)
+        let outcomes = decision.outcomes
         parts.ledger.commit(decision.writes, isPatient: isAside) { [weak self] in
             self?.run { uploader in
                 // The ledger has caught up with the log.
                 if uploader.commits.end(decision.writes, isAside: isAside) { uploader.parts.acknowledgements.clear() }
                 uploader.prepareUpkeep()
+                uploader.runner.tell(outcomes)
                 work(uploader)
                 // Last: until then, reports of these changes need not read the ledger.
                 uploader.core.saved(decision)
-                if decision.hasOutcomes { uploader.parts.hooks?.wake() }
+                if !outcomes.isEmpty { uploader.parts.hooks?.wake() }
             }
         }
     }

@@ -4,10 +4,10 @@ package import Reports
 import Synchronization
 package import UploadCore
 
-/// Distributes events to readers.
+/// Distributes events to the readers that are connected.
 ///
-/// The last events are kept in a ring. A reader remembers its position and fetches later events. Slow readers cost
-/// nothing: when the ring has overtaken a reader, the reader must start over.
+/// Outcomes are rows of the ledger's journal, where a reader that comes back finds those it missed. All else tells of the
+/// present moment and is kept for nobody.
 package final class EventHub: Sendable {
     /// The content of an event.
     enum Content: Equatable, Sendable {
@@ -29,87 +29,129 @@ package final class EventHub: Sendable {
         case avatar(AvatarNews)
     }
 
-    /// An event with its sequence number.
-    struct Event: Equatable, Sendable {
-        var number: UInt64
-        var content: Content
+    /// What an event is told with.
+    struct EventID: Equatable, Sendable {
+        /// The number of the journal's last row until then.
+        var outcome: UInt64
+        /// Counts what is no outcome; `nil` for the row itself.
+        var part: UInt64?
     }
 
-    /// The events since a reader's last visit.
-    enum News: Equatable, Sendable {
-        /// The new events; empty if there are none.
-        case events([Event])
-        /// The ring has lost some of the events, so the reader's knowledge is void. The reader continues after this
-        /// number.
-        case reset(next: UInt64)
+    /// An event with its id.
+    package struct Event: Equatable, Sendable {
+        var id: EventID
+        var content: Content
+
+        init(_ id: EventID, _ content: Content) { (self.id, self.content) = (id, content) }
+
+        /// The event of a row of the journal.
+        package init(outcome number: UInt64, _ report: FileReport) {
+            self.init(EventID(outcome: number), .state(report))
+        }
+
+        /// The event of a row of the journal.
+        package init(outcome number: UInt64, source report: SourceReport) {
+            self.init(EventID(outcome: number), .source(report))
+        }
+    }
+
+    /// What a reader has not heard yet.
+    struct Unheard: Equatable, Sendable {
+        var events: [Event] = []
+        /// The number of the last outcome before `events`, if the reader was too slow and events are lost.
+        var missedUntil: UInt64?
+    }
+
+    private struct Listener {
+        let signals: AsyncStream<Signal>.Continuation
+        var unheard = Unheard()
     }
 
     private struct State {
-        var ring: EventRing
+        /// The number of the last outcome told.
+        var outcome: UInt64
+        let mostUnheard: Int
+        /// The number of events of this run.
+        var published: UInt64 = 0
         var files = EventPacing<FileReport>(generation: 2048)
         /// Reports of posts are larger and fewer.
         var posts = EventPacing<SourceReport>(generation: 512)
-        var readers: [UInt64: AsyncStream<Signal>.Continuation] = [:]
-        var lastReader: UInt64 = 0
+        var listeners: [UInt64: Listener] = [:]
+        var lastListener: UInt64 = 0
+
+        /// Adds an event.
+        ///
+        /// - Parameter number: the journal's row that the event tells of.
+        mutating func add(_ content: Content, outcome number: UInt64? = nil) {
+            published += 1
+            outcome = max(outcome, number ?? 0)
+            let event = Event(EventID(outcome: number ?? outcome, part: number == nil ? published : nil), content)
+            for listener in listeners.keys { tell(event, listener) }
+        }
+
+        private mutating func tell(_ event: Event, _ listener: UInt64) {
+            if listeners[listener]?.unheard.events.count == mostUnheard {
+                listeners[listener]?.unheard = Unheard(missedUntil: event.id.part == nil ? outcome - 1 : outcome)
+            }
+            listeners[listener]?.unheard.events.append(event)
+        }
     }
 
-    /// Identifies this run in event ids.
-    let run: String
+    /// What the ids of the ledger's rows begin with.
+    let ledger: String
     private let clock: any Clocks
     private let state: Mutex<State>
-
-    /// Number of events to keep: about as many as a burst of some hundred small files makes.
-    static let usualCapacity = 2048
 
     /// Creates a hub without events.
     ///
     /// - Parameters:
     ///   - clock: for the pace of progress events.
-    ///   - run: a word of letters and digits that is unique to this run.
-    ///   - capacity: number of events to keep.
-    package init(
-        clock: any Clocks, run: String = String(UInt64.random(in: .min ... .max), radix: 36),
-        capacity: Int = usualCapacity
-    ) {
+    ///   - ledger: what the ids of the ledger's rows begin with.
+    ///   - outcome: the number of the journal's last row.
+    ///   - mostUnheard: so many events wait for a reader, about as many as a burst of some hundred small files makes.
+    package init(clock: any Clocks, ledger: String, outcome: UInt64, mostUnheard: Int = 2048) {
         self.clock = clock
-        self.run = run
-        state = Mutex(State(ring: EventRing(capacity: capacity)))
+        self.ledger = ledger
+        state = Mutex(State(outcome: outcome, mostUnheard: mostUnheard))
     }
 
     /// Accepts a report about a path. Publishes an event if the report contains news.
     ///
-    /// - Returns: what is new; `nil` if nothing is.
-    @discardableResult
-    package func publish(_ report: FileReport) -> ReportNews? {
+    /// - Parameter outcome: the journal's row that says the same; always news.
+    package func publish(_ report: FileReport, outcome: UInt64? = nil) {
         let now = clock.now.monotonic
-        var news: ReportNews?
         update { state in
-            news = state.files.news(in: report, now: now)
-            guard let news else { return false }
-            state.ring.add(news == .progress ? .progress(report) : .state(report))
+            let news = state.files.news(in: report, now: now)
+            guard outcome != nil || news != nil else { return false }
+            state.add(outcome == nil && news == .progress ? .progress(report) : .state(report), outcome: outcome)
             return true
         }
-        return news
     }
 
     /// Publishes that a path is no longer listed.
     package func publish(gone path: RelativePath) {
         update { state in
             state.files.forget(path)
-            state.ring.add(.gone(path))
+            state.add(.gone(path))
             return true
         }
     }
 
     /// Accepts a report about a source. Publishes an event if the report contains news.
-    package func publish(source report: SourceReport) {
+    ///
+    /// - Parameter outcome: the journal's row that says the same; always news.
+    package func publish(source report: SourceReport, outcome: UInt64? = nil) {
         let now = clock.now.monotonic
         update { state in
-            guard state.posts.news(in: report, now: now) != nil else { return false }
-            state.ring.add(.source(report))
+            let news = state.posts.news(in: report, now: now)
+            guard outcome != nil || news != nil else { return false }
+            state.add(.source(report), outcome: outcome)
             return true
         }
     }
+
+    /// Notes a row of the journal that makes no event.
+    package func pass(outcome: UInt64) { state.withLock { $0.outcome = max($0.outcome, outcome) } }
 
     /// Publishes that a source is no longer listed.
     ///
@@ -119,7 +161,7 @@ package final class EventHub: Sendable {
     package func publish(sourceGone id: String, _ directory: RelativePath) {
         update { state in
             state.posts.forget(id)
-            state.ring.add(.sourceGone(id: id, directory))
+            state.add(.sourceGone(id: id, directory))
             return true
         }
     }
@@ -131,7 +173,7 @@ package final class EventHub: Sendable {
     ///   - message: one line for people; `nil` when the problem is solved.
     package func publish(problem code: String, _ message: String?) {
         update { state in
-            state.ring.add(.problem(code: code, message: message))
+            state.add(.problem(code: code, message: message))
             return true
         }
     }
@@ -141,7 +183,7 @@ package final class EventHub: Sendable {
     /// - Parameter text: the answer to `/v1/profile`, one line of JSON.
     package func publish(profile text: [UInt8]) {
         update { state in
-            state.ring.add(.portrait(text))
+            state.add(.portrait(text))
             return true
         }
     }
@@ -149,14 +191,14 @@ package final class EventHub: Sendable {
     /// Publishes a change to a mirrored picture.
     package func publish(avatar news: AvatarNews) {
         update { state in
-            state.ring.add(.avatar(news))
+            state.add(.avatar(news))
             return true
         }
     }
 
     private func update(_ change: (inout sending State) -> Bool) {
-        let readers = state.withLock { state in change(&state) ? Array(state.readers.values) : [] }
-        for reader in readers { reader.yield(.news) }
+        let signals = state.withLock { state in change(&state) ? state.listeners.values.map(\.signals) : [] }
+        for signal in signals { signal.yield(.news) }
     }
 
     /// The present time.
@@ -164,12 +206,18 @@ package final class EventHub: Sendable {
 
     // MARK: Reading
 
-    /// The number of the last event; 0 before the first.
-    var lastNumber: UInt64 { state.withLock(\.ring.lastNumber) }
+    /// The number of events of this run.
+    var published: UInt64 { state.withLock(\.published) }
 
-    /// Returns the events after a number.
-    func news(after number: UInt64) -> News {
-        state.withLock { $0.ring.news(after: number) }
+    /// Returns an id as text.
+    func text(_ id: EventID) -> String {
+        "\(ledger)-\(id.outcome)" + (id.part.map { ".\($0)" } ?? "")
+    }
+
+    /// Returns the number of the last outcome that a reader with an id knows; `nil` if the id is not this ledger's.
+    func outcome(inID text: String) -> UInt64? {
+        guard text.hasPrefix(ledger + "-") else { return nil }
+        return text.dropFirst(ledger.utf8.count + 1).split(separator: ".").first.flatMap { UInt64($0) }
     }
 
     /// The reason for waking a reader.
@@ -180,23 +228,38 @@ package final class EventHub: Sendable {
         case heartbeat
     }
 
-    /// Yields whenever there may be news, until the reader leaves. Several events may share one signal.
+    /// Adds a reader, until its signals end.
     ///
     /// - Parameter heartbeat: interval of signals without news.
-    func signals(heartbeat: Duration) -> AsyncStream<Signal> {
+    func reader(heartbeat: Duration) -> EventReader {
         let (stream, continuation) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingNewest(1))
-        let reader = state.withLock { state in
-            state.lastReader += 1
-            state.readers[state.lastReader] = continuation
-            return state.lastReader
+        let (number, outcome) = state.withLock { state in
+            state.lastListener += 1
+            state.listeners[state.lastListener] = Listener(signals: continuation)
+            return (state.lastListener, state.outcome)
         }
         let beat = Task {
             while (try? await Timers.sleep(for: heartbeat)) != nil { continuation.yield(.heartbeat) }
         }
         continuation.onTermination = { [weak self] _ in
             beat.cancel()
-            self?.state.withLock { state in state.readers[reader] = nil }
+            self?.state.withLock { state in state.listeners[number] = nil }
         }
-        return stream
+        return EventReader(signals: stream, start: outcome) { [weak self] in
+            self?.state.withLock { state in
+                defer { state.listeners[number]?.unheard = Unheard() }
+                return state.listeners[number]?.unheard ?? Unheard()
+            } ?? Unheard()
+        }
     }
+}
+
+/// One reader of events.
+struct EventReader: Sendable {
+    /// Yields whenever there may be news. Several events may share one signal.
+    let signals: AsyncStream<EventHub.Signal>
+    /// The number of the last outcome before the reader came.
+    let start: UInt64
+    /// Returns what the reader has not heard yet.
+    let take: @Sendable () -> EventHub.Unheard
 }

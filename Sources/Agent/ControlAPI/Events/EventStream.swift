@@ -5,29 +5,23 @@ import ServiceLifecycle
 
 /// `GET /v1/events`: server-sent events (html.spec.whatwg.org, section 9.2).
 ///
-/// Each event has the id `<run>-<number>`. A reader that reconnects with the last id in `Last-Event-ID` receives the
-/// later events. If those are lost, the reader receives a `reset` and reads `/v1/files` again. The stream ends with
-/// the agent.
+/// An outcome has the id of its row in the journal, `<ledger>-<number>`; other events add a number of their own. A reader
+/// that comes back with the last id in `Last-Event-ID` receives the outcomes since, also after a restart. If some are
+/// lost, the reader receives a `reset` and reads `/v1/files` again. The stream ends with the agent.
 struct EventStream: Sendable {
+    private let backend: any ControlBackend
     private let hub: EventHub
-    /// Number of the last event that the reader knows; `nil` if the reader must start over.
-    private let start: UInt64?
+    /// The last id that the reader knows; `nil` for a new reader.
+    private let lastID: String?
 
     /// Interval of the lines that show the stream is alive.
     private static let heartbeat = Duration.seconds(15)
     /// Milliseconds until a disconnected reader reconnects.
     private static let retry = 1000
 
-    init(hub: EventHub, request: Request) {
-        self.hub = hub
-        let last = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
-        start = last.map { Self.number(in: $0, run: hub.run) } ?? hub.lastNumber
-    }
-
-    /// Returns the number in an id of this run; `nil` for any other id.
-    static func number(in id: String, run: String) -> UInt64? {
-        guard id.hasPrefix(run + "-") else { return nil }
-        return UInt64(id.dropFirst(run.utf8.count + 1))
+    init(_ backend: any ControlBackend, request: Request) {
+        (self.backend, hub) = (backend, backend.events)
+        lastID = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
     }
 
     /// Returns the reply. Its body continues until the reader leaves or the agent ends.
@@ -41,39 +35,56 @@ struct EventStream: Sendable {
             })
     }
 
+    private typealias Writer = (String) async throws -> Void
+
     /// Writes events until the stream ends.
-    private func follow(_ write: (String) async throws -> Void) async throws {
-        var number = start ?? hub.lastNumber
-        var opening = "retry: \(Self.retry)\n: outbox events, see /usr/share/doc/outbox/http.md\n\n"
-        if start == nil { opening += reset(number) }
-        try await write(opening + take(after: &number))
-        for await signal in hub.signals(heartbeat: Self.heartbeat).cancelOnGracefulShutdown() {
-            let text = take(after: &number)
-            if !text.isEmpty {
-                try await write(text)
+    private func follow(_ write: Writer) async throws {
+        let reader = hub.reader(heartbeat: Self.heartbeat)
+        var last = reader.start
+        try await write("retry: \(Self.retry)\n: outbox events, see /usr/share/doc/outbox/http.md\n\n")
+        if let lastID {
+            let known = hub.outcome(inID: lastID).flatMap { $0 > last ? nil : $0 }
+            var isComplete = false
+            if let known { isComplete = try await tellOutcomes(after: known, until: last, write) }
+            if !isComplete { try await write(reset(last)) }
+        }
+        for await signal in reader.signals.cancelOnGracefulShutdown() {
+            let unheard = reader.take()
+            if let missed = unheard.missedUntil {
+                _ = try await tellOutcomes(after: last, until: missed, write)
+                try await write(reset(missed))
+                last = missed
+            }
+            if let event = unheard.events.last {
+                last = event.id.outcome
+                try await write(unheard.events.map(text).joined())
             } else if signal == .heartbeat {
                 try await write(":\n\n")
             }
         }
     }
 
-    /// Returns the text of the events after a number, and advances the number.
-    private func take(after number: inout UInt64) -> String {
-        switch hub.news(after: number) {
-        case .events(let events):
-            number = events.last?.number ?? number
-            return events.map { text("\(hub.run)-\($0.number)", $0.content) }.joined()
-        case .reset(let next):
-            number = next
-            return reset(next)
+    /// Writes what the journal has, a page at a time.
+    ///
+    /// - Returns: whether the journal still has all of it.
+    private func tellOutcomes(after number: UInt64, until end: UInt64, _ write: Writer) async throws -> Bool {
+        var last = number
+        while last < end {
+            guard let page = await backend.outcomes(after: last) else { return false }
+            try await write(page.events.filter { $0.id.outcome <= end }.map(text).joined())
+            if page.last == last { break }
+            last = page.last
         }
+        return true
     }
 
-    private func reset(_ number: UInt64) -> String {
-        "event: reset\nid: \(hub.run)-\(number)\ndata: {\"read\":\"/v1/files\"}\n\n"
+    private func reset(_ outcome: UInt64) -> String {
+        let id = hub.text(EventHub.EventID(outcome: outcome))
+        return "event: reset\nid: \(id)\ndata: {\"read\":\"/v1/files\"}\n\n"
     }
 
-    private func text(_ id: String, _ content: EventHub.Content) -> String {
-        "event: \(content.name)\nid: \(id)\ndata: \(String(decoding: content.controlText(), as: UTF8.self))\n\n"
+    private func text(_ event: EventHub.Event) -> String {
+        let data = String(decoding: event.content.controlText(), as: UTF8.self)
+        return "event: \(event.content.name)\nid: \(hub.text(event.id))\ndata: \(data)\n\n"
     }
 }

@@ -36,6 +36,8 @@ export const sources = (parameters = {}) => ask(`/v1/sources${query(parameters)}
 export const avatars = () => ask("/v1/avatars");
 export const profile = () => ask("/v1/profile");
 export const transfers = () => ask("/v1/transfers");
+export const sums = () => ask("/v1/sums");
+export const history = (parameters) => ask(`/v1/history${query(parameters)}`);
 export const configuration = () => ask("/v1/configuration");
 
 /** Acts on one of the `files` or `sources`. */

@@ -3,6 +3,7 @@
 import * as api from "/api.js";
 import "/drop.js";
 import * as files from "/files.js";
+import { loadHistory, refreshHistory } from "/history.js";
 import { $, button, confirm, icon, make, notify, paced, reportFailure, reportFault, setIcon, setText } from "/page.js";
 import * as parts from "/parts.js";
 import * as words from "/words.js";
@@ -35,7 +36,11 @@ api.listen({
     }
     showSummary();
   },
-  state(file) { receive(file); readCounts(); },
+  state(file) {
+    receive(file);
+    readCounts();
+    if (words.final.includes(file.state)) refreshHistory();
+  },
   progress: receive,
   gone({ id }) {
     changed.delete(id);
@@ -339,7 +344,7 @@ function openPart() {
       place.scrollIntoView({ block: "nearest", inline: "nearest" });
     } else place.removeAttribute("aria-current");
   }
-  const load = { posts: parts.loadPosts, pictures: parts.loadPictures, activity: parts.loadActivity, settings: () => parts.loadSettings(health) }[part];
+  const load = { posts: parts.loadPosts, pictures: parts.loadPictures, activity: () => Promise.all([parts.loadActivity(), loadHistory()]), settings: () => parts.loadSettings(health) }[part];
   load?.().catch(reportFailure);
   if (part === "files") files.show();
 }

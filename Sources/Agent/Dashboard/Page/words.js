@@ -107,6 +107,14 @@ export function time(text) {
   return (date.toDateString() === new Date().toDateString() ? clock : dayAndClock).format(date);
 }
 
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+
+/** "22 Nov 2026". */
+export const date = (text) => day.format(new Date(text));
+
+/** "22 Nov 2026, 14:03". */
+export const dateAndTime = (text) => `${date(text)}, ${clock.format(new Date(text))}`;
+
 /** "now", "in 40 s", "at 14:03": when the next attempt comes. */
 export function attempt(text) {
   const seconds = (new Date(text) - Date.now()) / 1000;

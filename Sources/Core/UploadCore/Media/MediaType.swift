@@ -21,6 +21,13 @@ public struct MediaType: Hashable, Sendable {
         self.mime = mime
     }
 
+    /// Creates a type from its MIME type; `nil` if that is empty.
+    public init?(mime: String) {
+        if mime.isEmpty { return nil }
+        let kind: Kind = mime.hasPrefix("image/") ? .image : mime.hasPrefix("video/") ? .video : .other
+        self.init(kind: kind, mime: mime)
+    }
+
     /// A file that is neither picture nor video.
     public static let other = MediaType(kind: .other, mime: "application/octet-stream")
 }

@@ -61,6 +61,8 @@ public struct JournalRow: Equatable, Sendable {
     public var remote = RemoteObject(id: nil, url: nil)
     /// The SHA-256 of what was sent, if known.
     public var sha256: StrongDigest?
+    /// Whether nothing was sent, because the server had the content.
+    public var isDeduplicated = false
     /// When the file came; nil for all others.
     public var taken: WallTime?
     /// The revision of a post; 0 for all others.
@@ -87,6 +89,7 @@ extension JournalRow {
         error = record.error
         if outcome == .done {
             remote = record.remote ?? remote
+            isDeduplicated = record.deduplicated
             self.sha256 = sha256
         }
     }
@@ -119,6 +122,17 @@ extension JournalRow.Outcome {
         case .rejected: self = .rejected
         case .settling, .hashing, .processing, .queued, .uploading, .verifying, .waiting, .paused, .signedOut:
             return nil
+        }
+    }
+
+    /// The final state with this outcome; nil for what becomes of the agent itself.
+    public var state: FileState? {
+        switch self {
+        case .done: .done
+        case .failed: .failed
+        case .cancelled: .cancelled
+        case .rejected: .rejected
+        case .idle, .trouble, .recovered: nil
         }
     }
 

@@ -37,8 +37,8 @@ public enum LedgerWrite: Equatable, Sendable {
     case removal(RemoteHandle, RemoteScope)
     /// Deletes such a record.
     case forgetRemoval(RemoteHandle, RemoteScope)
-    /// Appends a row to the journal.
-    indirect case outcome(JournalRow)
+    /// Appends a row to the journal, under its number unless the journal has later ones.
+    indirect case outcome(JournalEntry)
     /// Records that the file of a path's last outcome has another path now. No effect if the journal has none.
     indirect case place(RelativePath, now: RelativePath)
     /// Deletes the rows of the journal before a number, some hundred of them.

@@ -59,6 +59,14 @@ struct JournalName {
     /// Whether the index of names can't help.
     var needsWalk: Bool { key != nil || prefix.isEmpty }
 
+    /// Whether a row may match; judges without decoding it, since most rows don't.
+    func mayMatch(_ row: JournalTable.StoredRow) -> Bool {
+        guard key == nil, row.place == nil, let last = parts.last else { return true }
+        let path = row.path
+        let start = path.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
+        return last.matches(name: path[start...].map(\.lowercased)[...])
+    }
+
     func matches(_ entry: JournalEntry) -> Bool {
         if let key { return entry.row.key == key || entry.row.sent?.key == key }
         return matches(entry.row.path) || entry.place.map(matches) ?? false

@@ -19,6 +19,8 @@ extension JournalRow: StoredRecord {
         static let revision = Presence(rawValue: 128)
         static let type = Presence(rawValue: 256)
         static let taken = Presence(rawValue: 512)
+        /// A property of its own.
+        static let deduplicated = Presence(rawValue: 1024)
     }
 
     /// A message may quote a server's page.
@@ -36,6 +38,7 @@ extension JournalRow: StoredRecord {
         if revision != 0 { presence.insert(.revision) }
         if !type.isEmpty { presence.insert(.type) }
         if taken != nil { presence.insert(.taken) }
+        if isDeduplicated { presence.insert(.deduplicated) }
         return presence
     }
 
@@ -64,6 +67,15 @@ extension JournalRow: StoredRecord {
         if let taken { encoder.append(short: UInt64(clamping: time.milliseconds - taken.milliseconds)) }
     }
 
+    /// Returns the bytes of the path in a stored row, without decoding or verifying the rest.
+    static func path(in bytes: UnsafeRawBufferPointer) -> [UInt8] {
+        var decoder = RecordDecoder(unchecked: bytes)
+        // Presence, subject and outcome.
+        decoder.skip(3)
+        _ = decoder.readShort()
+        return decoder.readShortBytes()
+    }
+
     static func decodeFields(from decoder: inout RecordDecoder) -> JournalRow? {
         let presence = Presence(rawValue: decoder.read(UInt16.self))
         let word = decoder.read(UInt8.self)
@@ -71,6 +83,7 @@ extension JournalRow: StoredRecord {
         let time = WallTime(milliseconds: Int64(bitPattern: decoder.readShort()))
         guard let path = RelativePath(orRoot: decoder.readShortBytes()) else { return nil }
         var row = JournalRow(time: time, subject: subject, outcome: outcome, path: path)
+        row.isDeduplicated = presence.contains(.deduplicated)
         if presence.contains(.key) { row.key = decoder.readContentKey() }
         if presence.contains(.size) { row.size = decoder.readShort() }
         if presence.contains(.type) { row.type = decoder.readType() }

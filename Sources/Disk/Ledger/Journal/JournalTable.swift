@@ -26,17 +26,26 @@ struct JournalTable {
     // MARK: Changes
 
     mutating func append(
-        _ row: JournalRow, in transaction: borrowing WriteTransaction, encoder: inout RecordEncoder
+        _ entry: JournalEntry, in transaction: borrowing WriteTransaction, encoder: inout RecordEncoder
     ) throws(LMDBError) {
-        let number = if let last { last } else { try Self.lastNumber(in: transaction.reading) }
-        let (next, key) = (number + 1, Self.key(number + 1))
-        row.encode(into: &encoder, key: key)
+        let last = if let last { last } else { try Self.lastNumber(in: transaction.reading) }
+        let number = max(entry.number, last + 1)
+        let key = Self.key(number)
+        entry.row.encode(into: &encoder, key: key)
         try transaction.append(Self.rows, key, encoder.bytes)
-        try index(row.path, next, in: transaction)
-        last = next
+        try index(entry.row, number, in: transaction)
+        self.last = number
     }
 
-    /// Adds a row to the index of names.
+    /// Adds a row to the index of names, which also finds the outcomes that most rows don't have.
+    func index(
+        _ row: JournalRow, _ number: UInt64, in transaction: borrowing WriteTransaction
+    ) throws(LMDBError) {
+        try index(row.path, number, in: transaction)
+        if let key = Self.outcomeKey(row, number) { try transaction.put(Self.names, key, []) }
+    }
+
+    /// Adds a path to the index of names.
     func index(
         _ path: RelativePath, _ number: UInt64, in transaction: borrowing WriteTransaction
     ) throws(LMDBError) {
@@ -70,6 +79,7 @@ struct JournalTable {
             for path in [entry.row.path, entry.place].compactMap(\.self) where !path.name.isEmpty {
                 try transaction.remove(Self.names, Self.nameKey(path.name, entry.number))
             }
+            if let key = Self.outcomeKey(entry.row, entry.number) { try transaction.remove(Self.names, key) }
             try transaction.remove(Self.rows, Self.key(entry.number))
             try transaction.remove(Self.rows, Self.placeKey(entry.number))
         }
@@ -84,6 +94,11 @@ struct JournalTable {
         if let last = try transaction.ends(of: rows)?.last {
             return LedgerKeys.number(last.prefix(LedgerKeys.numberSize))
         }
+        return try trimmedNumber(in: transaction)
+    }
+
+    /// Returns the number of the last row that was removed; 0 if none was.
+    static func trimmedNumber(in transaction: borrowing ReadTransaction) throws(LMDBError) -> UInt64 {
         guard case .success(let bytes)? = try LedgerSchema.value(trimmedKey, in: transaction) else { return 0 }
         return LedgerKeys.number(bytes)
     }
@@ -105,11 +120,26 @@ struct JournalTable {
         return entries
     }
 
-    /// Passes rows by descending number to `body` until it returns false; damaged ones are left out.
+    /// A row as it is stored, and the path that its file has since. Valid during the transaction.
+    struct StoredRow {
+        let number: UInt64
+        let place: RelativePath?
+        fileprivate let key: UnsafeRawBufferPointer
+        fileprivate let value: UnsafeRawBufferPointer
+
+        /// The path of the row, which is not verified.
+        var path: [UInt8] { JournalRow.path(in: value) }
+        /// The decoded row; nil if it is damaged.
+        var entry: JournalEntry? {
+            JournalTable.entry(key, value).map { JournalEntry(number: $0.number, row: $0.row, place: place) }
+        }
+    }
+
+    /// Passes rows by descending number to `body` until it returns false.
     ///
     /// - Parameter end: the number after the first row to read; nil for the last row.
     static func forEachBackwards(
-        before end: UInt64?, in transaction: borrowing ReadTransaction, _ body: (JournalEntry) -> Bool
+        before end: UInt64?, in transaction: borrowing ReadTransaction, _ body: (StoredRow) -> Bool
     ) throws(LMDBError) {
         var pending: (number: UInt64, path: RelativePath)?
         try transaction.scanBackwards(rows, before: end.map(key) ?? []) { key, value in
@@ -117,10 +147,35 @@ struct JournalTable {
                 pending = found
                 return true
             }
-            guard var entry = entry(key, value) else { return true }
-            if pending?.number == entry.number { entry.place = pending?.path }
-            return body(entry)
+            let number = LedgerKeys.number(key)
+            let place = pending?.number == number ? pending?.path : nil
+            return body(StoredRow(number: number, place: place, key: key, value: value))
         }
+    }
+
+    /// Returns numbers of rows about files with an outcome, descending; for `done` those of all rows, since most are.
+    ///
+    /// - Parameter end: the number after the first row; nil for the last row.
+    static func numbers(
+        of outcome: JournalRow.Outcome, before end: UInt64?, atMost count: Int,
+        in transaction: borrowing ReadTransaction
+    ) throws(LMDBError) -> [UInt64] {
+        var numbers: [UInt64] = []
+        if outcome == .done {
+            try transaction.scanBackwards(rows, before: end.map(key) ?? []) { key, _ in
+                if key.count == LedgerKeys.numberSize { numbers.append(LedgerKeys.number(key)) }
+                return numbers.count < count
+            }
+        } else {
+            let prefix = [0, outcome.rawValue]
+            let start = end.map { prefix + key($0).suffix(indexedNumber) } ?? [0, outcome.rawValue + 1]
+            try transaction.scanBackwards(names, before: start) { key, _ in
+                guard key.starts(with: prefix) else { return false }
+                numbers.append(LedgerKeys.number(key.suffix(indexedNumber)))
+                return numbers.count < count
+            }
+        }
+        return numbers
     }
 
     /// Returns a row by its number.
@@ -157,6 +212,12 @@ struct JournalTable {
 
     private static func nameKey(_ name: ArraySlice<UInt8>, _ number: UInt64) -> [UInt8] {
         indexed(name) + [0] + key(number).suffix(indexedNumber)
+    }
+
+    /// The key of a row in the index of names if it has one of the rarer outcomes. No name begins with a zero.
+    private static func outcomeKey(_ row: JournalRow, _ number: UInt64) -> [UInt8]? {
+        guard row.subject == .file || row.subject == .portrait, row.outcome != .done else { return nil }
+        return [0, row.outcome.rawValue] + key(number).suffix(indexedNumber)
     }
 
     private static func entry(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> JournalEntry? {

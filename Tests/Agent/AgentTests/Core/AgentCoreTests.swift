@@ -81,7 +81,6 @@ struct AgentCoreTests {
             case .request(.send): "send"
             case .request(.finish): "ask"
             case .report(let paths): "report \(paths.map(\.description).joined(separator: " "))"
-            case .reportFacts(let paths): "report facts of \(paths.map(\.description).joined(separator: " "))"
             case .reportUploads: "report uploads"
             case .endUpload: "end upload"
             case .retire(let path): "retire \(path)"
@@ -148,7 +147,7 @@ struct AgentCoreTests {
     func journal() throws {
         let path = try #require(RelativePath("a.jpg"))
         func rows(_ decision: AgentCore.Decision) -> [JournalRow] {
-            decision.writes.compactMap { if case .outcome(let row) = $0 { row } else { nil } }
+            decision.outcomes.map(\.row)
         }
         let registering = try hashed("a.jpg")
         #expect(rows(registering).isEmpty)
@@ -194,7 +193,7 @@ struct AgentCoreTests {
         let decision = handle(.learned(MediaFacts(width: 3, height: 2), key, isAll: true))
         #expect(decision.isAside)
         #expect(decision.writes.count == 1)
-        #expect(words(decision.atOnce) == ["report facts of a.jpg"])
+        #expect(words(decision.atOnce) == ["report a.jpg"])
         #expect(decision.onceDurable.isEmpty)
     }
 

@@ -36,7 +36,7 @@ struct ReportStage {
         let files = OutboxFiles(root: place.path("outbox"))
         sidecars = SidecarWriter(
             store: SidecarStore(beside: files.outbox), writesRejected: true, clock: clock, logger: logger)
-        events = EventHub(clock: clock)
+        events = EventHub(clock: clock, ledger: "ledger", outcome: 0)
         let sources = AgentCore.Sources(
             ledger: ledger, files: files, sidecars: sidecars,
             rules: IntakeRules(mediaOnly: false, maxFileSize: 1 << 30, ignore: []), scope: Self.scope, logger: logger)

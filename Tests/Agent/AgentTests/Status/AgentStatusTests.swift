@@ -13,7 +13,7 @@ struct AgentStatusTests {
     private var status: AgentStatus
 
     init() {
-        events = EventHub(clock: HandClock())
+        events = EventHub(clock: HandClock(), ledger: "ledger", outcome: 0)
         status = AgentStatus(
             version: "1.2", processID: 7, startedAt: MonotonicTime(nanoseconds: 0), events: events)
     }
@@ -48,19 +48,14 @@ struct AgentStatusTests {
 
     @Test("publishes a problem when its message changes, and when it is solved")
     mutating func publishing() {
-        let reader = events.lastNumber
+        let reader = events.reader(heartbeat: .seconds(60))
         status.problems[.outbox] = "it is gone"
         status.problems[.outbox] = "it is gone"
         status.problems[.outbox] = nil
         let expected: [EventHub.Content] = [
             .problem(code: "outbox", message: "it is gone"), .problem(code: "outbox", message: nil),
         ]
-        #expect(contents(after: reader) == expected)
-    }
-
-    private func contents(after number: UInt64) -> [EventHub.Content] {
-        guard case .events(let news) = events.news(after: number) else { return [] }
-        return news.map(\.content)
+        #expect(reader.take().events.map(\.content) == expected)
     }
 
     @Test("counts only paths in final states in its health")

@@ -1,5 +1,4 @@
 import AgentConfiguration
-import Reports
 import Testing
 import UploadCore
 
@@ -7,14 +6,12 @@ import UploadCore
 
 @Suite("Outcomes in the log")
 struct OutcomeLogTests {
-    private func report(_ state: FileState, error: FileError? = nil) throws -> FileReport {
+    private func row(_ outcome: JournalRow.Outcome, error: FileError? = nil) throws -> JournalRow {
         let path = try #require(RelativePath("trip/a.jpg"))
-        let time = WallTime(milliseconds: 0)
-        var report = FileReport(
-            path: path, state: state, remoteProtocol: "filesection", acceptedAt: time, updatedAt: time)
-        report.size = 1000
-        report.error = error
-        return report
+        var row = JournalRow(time: WallTime(milliseconds: 0), subject: .file, outcome: outcome, path: path)
+        row.size = 1000
+        row.error = error
+        return row
     }
 
     private let start = MonotonicTime(nanoseconds: 5)
@@ -23,31 +20,31 @@ struct OutcomeLogTests {
     @Test(
         "a file in a final state has a line, with the reason unless done",
         arguments: [(.done, .info), (.failed, .warning), (.rejected, .notice), (.cancelled, .info)]
-            as [(FileState, Configuration.LogLevel)])
-    func ended(state: FileState, level: Configuration.LogLevel) throws {
+            as [(JournalRow.Outcome, Configuration.LogLevel)])
+    func ended(outcome: JournalRow.Outcome, level: Configuration.LogLevel) throws {
         var log = OutcomeLog()
-        let lines = log.lines(for: try report(state, error: state == .done ? nil : refused), now: start)
+        let lines = log.lines(for: try row(outcome, error: outcome == .done ? nil : refused), now: start)
         #expect(lines.map(\.level) == [level])
         #expect(lines[0].metadata["path"] == "trip/a.jpg")
-        #expect(lines[0].metadata["reason"] == (state == .done ? nil : "the server refused it"))
-        #expect(lines[0].metadata["code"] == (state == .done ? nil : "refused"))
+        #expect(lines[0].metadata["reason"] == (outcome == .done ? nil : "the server refused it"))
+        #expect(lines[0].metadata["code"] == (outcome == .done ? nil : "refused"))
     }
 
-    @Test("a file on its way has no line", arguments: [FileState.settling, .uploading, .waiting, .paused])
-    func underWay(state: FileState) throws {
+    @Test("what becomes of the agent itself has no line", arguments: [JournalRow.Outcome.idle, .trouble, .recovered])
+    func ofAgent(outcome: JournalRow.Outcome) throws {
         var log = OutcomeLog()
-        #expect(log.lines(for: try report(state, error: refused), now: start).isEmpty)
+        #expect(log.lines(for: try row(outcome), now: start).isEmpty)
     }
 
     @Test("failures beyond a limit per minute are counted, not logged; every done file is logged")
     func flood() throws {
         var log = OutcomeLog()
-        let failures = try (0..<500).flatMap { _ in log.lines(for: try report(.failed, error: refused), now: start) }
+        let failures = try (0..<500).flatMap { _ in log.lines(for: try row(.failed, error: refused), now: start) }
         #expect(failures.count == OutcomeLog.mostPerMinute + 1)
         #expect(failures.last?.message.contains("`outbox status` lists them") == true)
-        let done = try (0..<500).flatMap { _ in log.lines(for: try report(.done), now: start) }
+        let done = try (0..<500).flatMap { _ in log.lines(for: try row(.done), now: start) }
         #expect(done.count == 500)
         let later = start + .seconds(61)
-        #expect(log.lines(for: try report(.failed, error: refused), now: later).count == 1)
+        #expect(log.lines(for: try row(.failed, error: refused), now: later).count == 1)
     }
 }

@@ -82,7 +82,8 @@ final class Bench: Sendable {
             sidecars: sidecars,
             media: media, products: products, recipes: recipes,
             productLimits: ProductQueue.Limits(pictures: 2, storedBytes: storedProducts),
-            examinationRoom: examinationRoom, sources: remote, events: EventHub(clock: clock),
+            examinationRoom: examinationRoom, sources: remote,
+            events: EventHub(clock: clock, ledger: "ledger", outcome: 0),
             session: SessionKeeper(
                 Credentials(
                     environmentToken: nil, tokenFile: nil, stateDirectory: self.place.path("state"), mayTravel: true),

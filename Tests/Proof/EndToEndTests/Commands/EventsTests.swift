@@ -43,37 +43,33 @@ struct EventsTests {
         text.split(whereSeparator: \.isNewline).filter { $0.hasPrefix("id: ") }.map { String($0.dropFirst(4)) }
     }
 
-    @Test("a reader follows a file until it is done, and misses no event after a reconnection")
+    @Test("a reader that comes back gets each outcome since, with the id that the history has, also after a kill")
     func followAndResume() async throws {
         let server = try FaultServer()
         let agent = try Agent(remote: server.url)
         try await agent.start()
-        // Starts before the first event of this run, so that no event is missed.
         let opening = await follow(agent, after: "earlier-1", until: "event: reset").value
         let first = try #require(ids(in: opening).first)
-        try agent.drop("a.jpg", .jpeg, size: 700_000)
-        try await agent.reached("a.jpg", .done)
-
-        let all = await follow(agent, after: first, until: "\"state\":\"done\"").value
-        #expect(all.contains("event: state\n"), "\(all)")
-        #expect(all.contains("\"path\":\"a.jpg\""))
-        #expect(all.contains("\"state\":\"done\""))
-
-        let second = try #require(ids(in: all).first)
-        let rest = await follow(agent, after: second, until: "\"state\":\"done\"").value
-        #expect(ids(in: rest) == Array(ids(in: all).dropFirst()))
-    }
-
-    @Test("the id of an earlier run leads to a reset")
-    func otherRun() async throws {
-        let agent = try Agent(remote: "http://127.0.0.1:1")
-        try await agent.start()
-        let before = try #require(ids(in: await follow(agent, after: "earlier-1", until: "event: reset").value).first)
+        for name in ["a.jpg", "b.jpg"] {
+            try agent.drop(name, .jpeg, size: 700_000)
+            try await agent.reached(name, .done)
+        }
+        let known = try #require(ids(in: await follow(agent, after: first, until: "\"path\":\"a.jpg\"").value).last)
         try await agent.kill()
         try await agent.start()
-        let text = await follow(agent, after: before, until: "event: reset").value
-        #expect(text.contains("event: reset\n"), "\(text)")
-        #expect(ids(in: text).first != before)
+
+        let rest = await follow(agent, after: known, until: "\"path\":\"b.jpg\"").value
+        #expect(!rest.contains("event: reset") && !rest.contains("a.jpg"), "\(rest)")
+        #expect(rest.contains("event: state\n") && rest.contains("\"state\":\"done\""))
+        let history = try await agent.command("history", "--json").standardOutput.split(separator: "\n")
+            .map { try JSONDecoder().decode(Outcome.self, from: Data($0.utf8)) }
+        #expect(history.map(\.path) == ["b.jpg", "a.jpg"])
+        #expect(history.map(\.id) == [ids(in: rest).last, known])
+    }
+
+    private struct Outcome: Decodable {
+        let id: String
+        let path: String
     }
 
     @Test("an open stream does not delay the agent's end")

@@ -292,7 +292,12 @@ let package = Package(
         tests(
             "RequestTurnsTests", in: "Agent",
             ["RequestTurns", httpTypes, nioCore, nioEmbedded, nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1]),
-        tests("HooksTests", in: "Agent", ["AgentConfiguration", "Hooks", "TestSupport", "UploadCore"]),
+        tests(
+            "HooksTests", in: "Agent",
+            [
+                "AgentConfiguration", "AgentTestSupport", "Hooks", "Ledger", "Reports", "TestSupport", "Transport",
+                "UploadCore",
+            ]),
         tests(
             "ControlAPITests", in: "Agent",
             [

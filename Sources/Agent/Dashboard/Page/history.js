@@ -52,11 +52,12 @@ function makeRow(outcome) {
   const kind = { post: "Post ", portrait: "Profile picture " }[outcome.event] ?? "";
   return make("li", {}, make("span", { class: "name", title: outcome.path }, kind, url ? link(url, outcome.path) : outcome.path), state,
     make("span", { class: "figures" }, words.size(outcome.size)), make("span", { class: "muted" }, words.dateAndTime(outcome.time)),
-    why(outcome) ? make("p", { class: "why" }, why(outcome)) : null);
+    outcome.error ? make("p", { class: "why" }, words.sentence(outcome.error.message)) : null,
+    note(outcome) ? make("p", { class: "muted note" }, note(outcome)) : null);
 }
 
-const why = ({ error, now, deduplicated }) => [words.sentence(error?.message), now ? `Now ${now}.` : "",
-  deduplicated ? "The server had its content." : ""].filter(Boolean).join(" ");
+const note = ({ now, deduplicated }) =>
+  [now ? `Now ${now}.` : "", deduplicated ? "The server had its content." : ""].filter(Boolean).join(" ");
 
 $("history-search").addEventListener("input", paced(300, () => {
   search = $("history-search").value.trim();

@@ -54,6 +54,10 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
             isBeingAnswered = true
             let stretch = Self.stretch(ofBodyAfter: head)
             chunks = stretch == .chunks ? (0, 0) : nil
+            // RFC 9110, 10.1.1: the client waits for this before it sends the body.
+            if head.headerFields[.expect]?.lowercased() == "100-continue" {
+                context.writeAndFlush(Self.wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+            }
             gate.open(stretch)
         case .body(let bytes):
             gate.noteProgress()

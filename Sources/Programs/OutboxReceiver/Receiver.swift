@@ -1,6 +1,7 @@
 import Glibc
 import Hummingbird
 import HummingbirdCore
+import LinuxSystem
 public import Logging
 import MediaTools
 import NIOCore
@@ -169,6 +170,8 @@ private struct Expiry: Service {
                 try await Task.sleep(for: interval)
                 store.keepHouse()
                 smallPictures?.removeStale()
+                // After many requests at a time, glibc keeps what they needed.
+                Memory.trimHeap()
             }
         }
     }

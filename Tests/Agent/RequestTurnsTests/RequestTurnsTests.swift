@@ -42,13 +42,18 @@ import Testing
             return text
         }
 
+        func sent() throws -> String {
+            var text = ""
+            while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+            return text
+        }
+
         func reply(_ status: HTTPResponse.Status = .ok) throws -> String {
             var head = HTTPResponse(status: status)
             head.headerFields[.contentLength] = "0"
             try channel.writeOutbound(HTTPResponsePart.head(head))
             try channel.writeOutbound(HTTPResponsePart.end(nil))
-            var text = ""
-            while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+            let text = try sent()
             // A request that is here already waits until others had their turn.
             channel.embeddedEventLoop.advanceTime(by: .seconds(6))
             return text
@@ -100,6 +105,15 @@ import Testing
             _ = try connection.reply()
             #expect(try connection.parts() == "/2.")
         }
+    }
+
+    @Test func aClientThatAsksIsToldToSendItsBody() throws {
+        let connection = try Connection()
+        try connection.receive("POST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-Continue\r\n\r\n")
+        #expect(try connection.sent() == "HTTP/1.1 100 Continue\r\n\r\n")
+        try connection.receive("ab")
+        #expect(try connection.parts() == "/1+.")
+        #expect(try connection.reply().hasPrefix("HTTP/1.1 200"))
     }
 
     @Test func nothingIsReadWhileAReplyIsDue() throws {

@@ -84,6 +84,16 @@ import Testing
         #expect(try tokens.user(authorization: "Bearer a", now: 1) == "alice")
     }
 
+    @Test func aTokenFileThatIsNoFileKeepsTheFormerTokens() throws {
+        let path = NSTemporaryDirectory() + "tokens-\(UUID())"
+        defer { unlink(path) }
+        try Data("a alice\n".utf8).write(to: URL(filePath: path))
+        let tokens = try Tokens(text: nil, path: path, logger: Logger(label: "test"))
+        unlink(path)
+        #expect(mkfifo(path, 0o600) == 0)
+        #expect(try tokens.user(authorization: "Bearer a", now: 1) == "alice")
+    }
+
     @Test func usersDoNotSeeEachOther() async throws {
         try await TestServer.run(configure: { $0.tokens = Self.tokens }) { server in
             let content = TestServer.content(1000)

@@ -9,11 +9,16 @@ import Testing
     private final class Log: Sendable {
         let batches = Mutex<[[String]]>([])
         let isOpen = Atomic(false)
+        /// How many items of a batch it processes.
+        let most: Int
+
+        init(most: Int = .max) { self.most = most }
 
         /// Holds the first batch until the test opens it, so that the others gather.
-        @Sendable func process(_ items: [String]) {
+        @Sendable func process(_ items: [String]) -> Int {
             batches.withLock { $0.append(items) }
             while !isOpen.load(ordering: .acquiring) { usleep(1000) }
+            return min(items.count, most)
         }
     }
 
@@ -44,5 +49,18 @@ import Testing
         try await Poll.until("the first batch") { log.batches.withLock { $0.count == 1 } }
         await batches.waitForAll(of: "b")
         #expect(log.batches.withLock(\.count) == 1)
+    }
+
+    @Test func itemsThatABatchLeavesComeFirstInALaterOne() async throws {
+        let (batches, log) = (Batches<String>(most: 4), Log(most: 2))
+        batches.add("first", of: "x", log.process)
+        try await Poll.until("the first batch") { log.batches.withLock { $0.count == 1 } }
+        for number in 1...4 { batches.add("a\(number)", of: "a", log.process) }
+        let ticket = batches.add("b1", of: "b", log.process)
+        log.isOpen.store(true, ordering: .releasing)
+        await batches.wait(for: ticket)
+        await batches.waitForAll(of: "a")
+        #expect(log.batches.withLock(\.self) == [["first"], ["a1", "b1", "a2", "a3"], ["a2", "a3", "a4"], ["a4"]])
+        #expect(batches.count == 0)
     }
 }

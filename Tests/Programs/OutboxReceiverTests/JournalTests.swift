@@ -162,4 +162,24 @@ import Testing
             #expect(store.withBooks { $0.journal.lines } <= 11_000)
         }
     }
+
+    @Test func aJournalThatCantBeWrittenAnewDoesNotPreventAStart() throws {
+        try inTemporaryFolder { _, path in
+            func store() throws -> Store {
+                try Store(
+                    path: path,
+                    limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 10),
+                    logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+            }
+            try store().withBooks { try $0.journal.append((0..<1500).map { _ in .forgotten(.random()) }) }
+            // As if the disk were full.
+            let obstacle = URL(filePath: path + "/journal.new/x")
+            try FileManager.default.createDirectory(at: obstacle, withIntermediateDirectories: true)
+            let full = try store()
+            #expect(full.withBooks { $0.journal.isUnwritable && $0.journal.lines >= 1500 })
+            try FileManager.default.removeItem(at: obstacle.deletingLastPathComponent())
+            try full.compactJournal()
+            #expect(full.withBooks { !$0.journal.isUnwritable && $0.journal.lines == 0 })
+        }
+    }
 }

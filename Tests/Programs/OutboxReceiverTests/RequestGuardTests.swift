@@ -46,6 +46,20 @@ import Testing
         #expect(!channel.isActive)
     }
 
+    @Test func aRefusalOfAConnectionThatIsGoneKeepsNothing() throws {
+        weak var gone: EmbeddedChannel?
+        do {
+            let channel = try Self.connected()
+            gone = channel
+            try channel.writeInbound(Self.post(100))
+            try channel.close().wait()
+            for part in Self.reply { channel.write(part, promise: nil) }
+            channel.flush()
+            channel.embeddedEventLoop.run()
+        }
+        #expect(gone == nil)
+    }
+
     @Test func aBodyThatEndedHasNoDeadline() throws {
         let channel = try Self.connected()
         try channel.writeInbound(Self.post())

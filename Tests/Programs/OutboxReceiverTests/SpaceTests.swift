@@ -90,6 +90,17 @@ import Testing
         }
     }
 
+    @Test func sizesBeyondAllDisksAreRefused() async throws {
+        try await withStore { store, world in
+            world.state.withLock { $0.free = 1 << 40 }
+            let plan = UploadPlan(
+                user: "a", size: .max / 2, md5: .random(), fileName: "a", path: nil, type: "image/jpeg", modified: nil)
+            await #expect(throws: Refusal.diskFull) {
+                try await store.preLoad(Array(repeating: plan, count: 5), user: "a")
+            }
+        }
+    }
+
     @Test func aPromiseLapsesWhileNoByteComes() async throws {
         try await withStore { store, world in
             let id = try await Self.open(1000, "a", store)

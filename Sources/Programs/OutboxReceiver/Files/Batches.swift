@@ -54,9 +54,10 @@ final class Batches<Item: Sendable>: Sendable {
     /// - Parameter most: The maximum number of items in a batch.
     init(most: Int) { self.most = most }
 
-    /// - Parameter body: Processes a batch; may block. Every caller must pass the same closure.
+    /// - Parameter body: Processes a batch, and returns how many of its first items; the others come back with a later batch.
+    ///   May block. Every caller must pass the same closure.
     @discardableResult
-    func add(_ item: Item, of owner: String, _ body: @escaping @Sendable ([Item]) -> Void) -> Ticket {
+    func add(_ item: Item, of owner: String, _ body: @escaping @Sendable ([Item]) -> Int) -> Ticket {
         let (number, isIdle) = state.withLock { state in
             state.lastNumber += 1
             state.count += 1
@@ -69,10 +70,7 @@ final class Batches<Item: Sendable>: Sendable {
             Task(executorPreference: thread) {
                 // Lets threads that are about to add items do so first.
                 sched_yield()
-                while let items = self.next() {
-                    body(items)
-                    self.finished()
-                }
+                while let items = self.next() { self.finished(items, body(items.map(\.item))) }
             }
         }
         return Ticket(owner: owner, number: number)
@@ -99,9 +97,9 @@ final class Batches<Item: Sendable>: Sendable {
     var count: Int { state.withLock(\.count) }
 
     /// Returns the next batch. Returns nil and marks the queue as idle if no items are waiting.
-    private func next() -> [Item]? {
+    private func next() -> [(ticket: Ticket, item: Item)]? {
         state.withLock { state in
-            var items: [Item] = []
+            var items: [(ticket: Ticket, item: Item)] = []
             while items.count < most, !state.turns.isEmpty {
                 var later: [String] = []
                 for (index, owner) in state.turns.enumerated() {
@@ -110,7 +108,7 @@ final class Batches<Item: Sendable>: Sendable {
                         break
                     }
                     guard let (number, item) = state.lanes[owner]?.next() else { continue }
-                    items.append(item)
+                    items.append((Ticket(owner: owner, number: number), item))
                     if state.lanes[owner]?.running == nil { state.lanes[owner]?.running = number }
                     if state.lanes[owner]?.hasItems == true { later.append(owner) }
                 }
@@ -122,8 +120,15 @@ final class Batches<Item: Sendable>: Sendable {
         }
     }
 
-    private func finished() {
+    /// - Parameter count: How many of the first items of the batch are processed.
+    private func finished(_ items: [(ticket: Ticket, item: Item)], _ count: Int) {
         let ready = state.withLock { state in
+            for (ticket, item) in items.dropFirst(count).reversed() {
+                let owner = ticket.owner
+                if state.lanes[owner]?.hasItems == false { state.turns.insert(owner, at: 0) }
+                state.lanes[owner]?.waiting.append((ticket.number, item))
+                state.count += 1
+            }
             for owner in Array(state.lanes.keys) {
                 state.lanes[owner]?.running = nil
                 if state.lanes[owner]?.hasItems == false { state.lanes[owner] = nil }

@@ -47,6 +47,8 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// The pieces of replies that the kernel has not taken.
     private var unsentPieces = 0
     private var pieceDeadline: Scheduled<Void>?
+    /// The connection is over. A deadline would keep it in memory.
+    private var isGone = false
 
     init(visitors: Visitors, limits: Limits = Limits()) {
         self.visitors = visitors
@@ -61,6 +63,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
+        isGone = true
         deadline?.cancel()
         pieceDeadline?.cancel()
         visitors.leave(context.channel)
@@ -69,7 +72,7 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func close(_ channel: any Channel, in time: TimeAmount) {
         deadline?.cancel()
-        deadline = Self.closing(channel, in: time)
+        deadline = isGone ? nil : Self.closing(channel, in: time)
     }
 
     private static func closing(_ channel: any Channel, in time: TimeAmount) -> Scheduled<Void> {
@@ -141,11 +144,11 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         let channel = context.channel
         let time = limits.pieceTime
         unsentPieces += 1
-        if unsentPieces == 1 { pieceDeadline = Self.closing(channel, in: time) }
+        if unsentPieces == 1, !isGone { pieceDeadline = Self.closing(channel, in: time) }
         written.futureResult.assumeIsolated().whenComplete { _ in
             self.unsentPieces -= 1
             self.pieceDeadline?.cancel()
-            self.pieceDeadline = self.unsentPieces > 0 ? Self.closing(channel, in: time) : nil
+            self.pieceDeadline = self.unsentPieces > 0 && !self.isGone ? Self.closing(channel, in: time) : nil
         }
         return written
     }

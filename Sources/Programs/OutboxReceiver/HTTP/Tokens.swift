@@ -139,7 +139,7 @@ final class Tokens: Sendable {
         let text: String
         let status: FileStatus
         do throws(Errno) {
-            let file = OpenFile(adopting: try retrying { Glibc.open(path, O_RDONLY | O_CLOEXEC) })
+            let file = OpenFile(adopting: try retrying { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) })
             status = try file.status()
             guard status.isRegular, status.size <= longestFile else { throw .invalidArgument }
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Int(longestFile), alignment: 1)

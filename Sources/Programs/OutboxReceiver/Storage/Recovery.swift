@@ -18,8 +18,14 @@ struct Recovery {
         let wasCut = try checkData(&catalog)
         var journal = try Journal(appendingIn: root, lines: lines)
         if bad > 0 || wasCut || lines > 1000 && lines > catalog.entryCount * 5 / 4 {
-            try journal.replace(
-                by: Journal.rewrite(catalog.forEachEntry, in: root), copyingFrom: journal.length, lines: 0)
+            do throws(Errno) {
+                try journal.replace(
+                    by: Journal.rewrite(catalog.forEachEntry, in: root), copyingFrom: journal.length, lines: 0)
+            } catch {
+                // A full disk, perhaps. What is stored can be served, and the journal is rewritten before a confirmation.
+                logger.error("the journal can't be rewritten yet", metadata: ["error": "\(error)"])
+                journal.isSuspect = true
+            }
         }
         return Store.Books(journal: journal, catalog: catalog)
     }

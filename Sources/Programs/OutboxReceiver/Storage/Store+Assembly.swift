@@ -10,7 +10,10 @@ extension Store {
             smallFiles.count < Self.mostSmallFiles
         {
             let file = SmallFile(upload: upload, block: block, bytes: bytes)
-            smallFiles.add(file, of: upload.plan.user) { self.digest(each: $0) }
+            smallFiles.add(file, of: upload.plan.user) {
+                self.digest(each: $0)
+                return $0.count
+            }
         } else {
             take(step, of: upload, on: .caller)
         }
@@ -65,8 +68,8 @@ extension Store {
     }
 
     private func digestLater(_ next: Upload.Digesting, of upload: Upload) {
-        Task(executorPreference: digestThreads) { [weak self] in
-            self?.take(.digest(next), of: upload, on: .digestThread)
+        Task(executorPreference: digestThreads) { [weak self, digestWork] in
+            await digestWork.inTurn(of: upload.plan.user) { self?.take(.digest(next), of: upload, on: .digestThread) }
         }
     }
 

@@ -20,8 +20,9 @@ import SystemPackage
 /// If step 4 fails, the state of the disk is unknown: the receiver rolls back the whole batch and forgets its ids,
 /// and the clients start over.
 extension Store {
-    /// How many uploads one batch confirms at most. Others wait so long for the disk.
+    /// How many uploads one batch confirms at most, and how long it compares and names them: so long do others wait.
     static let mostFinished = 256
+    private static let patience = Duration.milliseconds(100)
     /// How many files of a batch are open at a time.
     private static let groupSize = 64
 
@@ -40,12 +41,18 @@ extension Store {
     }
 
     /// - Parameter batch: The uploads; a nil element stands for a caller that waits for the disk.
-    private func finish(_ batch: [Upload?]) {
-        let written = write(batch.compactMap { $0 })
+    /// - Returns: How many of the batch were confirmed or rejected.
+    private func finish(_ batch: [Upload?]) -> Int {
+        let written = Set(write(batch.compactMap { $0 }).map(\.id))
+        let end = ContinuousClock.now + Self.patience
         var openFolder = FileTree.OpenFolder()
         var placed: [Placed] = []
         var contents: [ContentKey: [Content]] = [:]
-        for upload in written {
+        var count = 0
+        for upload in batch {
+            if count > 0, ContinuousClock.now > end { break }
+            count += 1
+            guard let upload, written.contains(upload.id) else { continue }
             do throws(Errno) {
                 let key = upload.plan.content
                 let known = contents[key] ?? withBooks { $0.catalog.contents(key) }
@@ -73,9 +80,10 @@ extension Store {
         } catch {
             withBooks { $0.catalog.unconfirmed = [] }
             takeBack(placed)
-            return
+            return count
         }
         confirm(placed)
+        return count
     }
 
     /// Hands the bytes of files to the disk, first all of a group, then waits.

@@ -18,9 +18,14 @@ extension Store {
             opened.append((id: .random(), plan: plan, existing: try await existingContent(for: plan)))
         }
         for case (_, let plan, let content?) in opened { link(content, plan) }
-        let uploads = opened.filter { $0.existing == nil }.map { Upload(id: $0.id, plan: $0.plan, at: time) }
-        let wanted = uploads.reduce(into: Int64(0)) { $0 += $1.plan.size }
         let free = try spaceAboveFloor()
+        let wanted = opened.reduce(Int64(0)) { sum, item in
+            let (total, isOver) = sum.addingReportingOverflow(item.existing == nil ? item.plan.size : 0)
+            return isOver ? .max : total
+        }
+        // An upload takes memory by its size.
+        if wanted > max(free, 0) { throw Refusal.diskFull }
+        let uploads = opened.filter { $0.existing == nil }.map { Upload(id: $0.id, plan: $0.plan, at: time) }
         if wanted > withBooks({ $0.catalog.reservations.space(for: user, free: free) }) { lapseReservations() }
         // Ids take space too.
         if free <= 0 { throw Refusal.diskFull }

@@ -66,6 +66,8 @@ final class Store: Sendable {
     /// Threads that digest large uploads, and blocks that must be read back. Separate from the threads that serve
     /// requests, because a few large files would otherwise block all small ones.
     let digestThreads = DiskThreads(count: 2)
+    /// Of a user's uploads, so many are digested at a time.
+    let digestWork = Turns(most: 2)
     /// Threads for work on a whole large file: the wait for the disk, comparison, SHA-256. Separate from the digests,
     /// for which requests wait.
     let largeFileThreads = DiskThreads(count: 4)

@@ -16,6 +16,9 @@ final class Turns: Sendable {
         self.most = most
     }
 
+    /// How many users have work that runs or waits.
+    var userCount: Int { lines.withLock(\.count) }
+
     /// Waits for its turn, then does the work.
     func inTurn<Value>(of user: String, _ work: () async throws -> Value) async rethrows -> Value {
         _ = await begin(user, mostWaiting: .max)

@@ -48,7 +48,7 @@ extension Store {
         var count = 0
         while case .digest(var next) = step {
             let mayStay = place == .digestThread || !upload.isLarge && next.bytes != nil
-            guard mayStay, count < Upload.turn else {
+            guard mayStay, count < (digestWork.userCount > 1 ? Upload.sharedTurn : Upload.turn) else {
                 return digestLater(next, of: upload)
             }
             count += 1

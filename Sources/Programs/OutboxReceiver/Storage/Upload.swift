@@ -75,6 +75,8 @@ final class Upload: Sendable {
 
     /// How many blocks one upload may digest before others get their turn on the same thread.
     static let turn = 16
+    /// The same while other users have something to digest.
+    static let sharedTurn = 2
     /// How many arrived blocks of a large upload the digests may lack before its requests wait. One request brings up to 4.
     static let mostBehind = 8
 

@@ -68,8 +68,14 @@ extension Store {
     }
 
     private func digestLater(_ next: Upload.Digesting, of upload: Upload) {
-        Task(executorPreference: digestThreads) { [weak self, digestWork] in
-            await digestWork.inTurn(of: upload.plan.user) { self?.take(.digest(next), of: upload, on: .digestThread) }
+        // Whoever waits for a turn must not occupy the threads' queue.
+        Task { [weak self, digestWork, digestThreads] in
+            await digestWork.inTurn(of: upload.plan.user) {
+                let work = Task(executorPreference: digestThreads) {
+                    self?.take(.digest(next), of: upload, on: .digestThread)
+                }
+                await work.value
+            }
         }
     }
 

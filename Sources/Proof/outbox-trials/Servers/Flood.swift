@@ -11,6 +11,8 @@ final class Flood: Sendable {
         /// What is sent, over and over if ``repeats``.
         var bytes: [UInt8]
         var repeats = true
+        /// Whether the peer leaves once it has sent everything, and comes back on a new connection.
+        var leaves = false
         /// The most bytes that are sent and read in a turn.
         var sends = 1 << 16
         var reads = 0
@@ -71,7 +73,7 @@ final class Flood: Sendable {
         }
         if connection.sent == manner.bytes.count, manner.repeats { connection.sent = 0 }
         let rest = manner.bytes[connection.sent...].prefix(manner.sends)
-        guard !rest.isEmpty else { return true }
+        guard !rest.isEmpty else { return !manner.leaves }
         let flags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
         let count = rest.withUnsafeBytes { send(connection.descriptor, $0.baseAddress, $0.count, flags) }
         if count < 0 { return errno == EAGAIN || errno == ENOTCONN || errno == EINPROGRESS }

@@ -75,6 +75,8 @@ struct HostilePeers: Trial {
             let path = String(repeating: "n", count: 4000) + "/\(number)"
             return #"{"fileName":"a","totalSize":1,"md5":"\#(Digest.md5([UInt8(number)]))","path":"\#(path)"}"#
         }
+        // Faster than the kernel can queue connections, any peer holds up all others.
+        let second: UInt32 = 1_000_000
         let preLoad = mallory.request(
             "/fileSection/preLoad.do", body: Array(#"{"files":[\#(ids.joined(separator: ","))]}"#.utf8))
         return [
@@ -98,6 +100,18 @@ struct HostilePeers: Trial {
             Attack(
                 name: "slow downloads",
                 manner: .init(bytes: stranger.request(link), repeats: false, reads: 100, pause: 100_000)),
+            Attack(
+                name: "bodies that break off",
+                manner: .init(
+                    bytes: Array(
+                        mallory.request("/fileSection/preLoad.do", body: [UInt8](repeating: 32, count: 1_000_000))
+                            .prefix(200_000)), repeats: false, leaves: true, sends: 1 << 20, pause: second)),
+            Attack(
+                name: "heads that break off",
+                manner: .init(bytes: stranger.request(link).dropLast(2), repeats: false, leaves: true, pause: second)),
+            Attack(
+                name: "downloads that break off",
+                manner: .init(bytes: stranger.request(link), repeats: false, leaves: true, pause: second)),
             Attack(name: "many ids", manner: .init(bytes: preLoad, sends: 1 << 20, reads: 1 << 16)),
         ]
     }

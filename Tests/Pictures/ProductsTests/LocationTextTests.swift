@@ -103,6 +103,16 @@ import Testing
         #expect(report.tags.isEmpty != isPosition)
     }
 
+    /// The samples of some raw pictures are in the maker notes.
+    @Test(arguments: [("JPEG", true), ("IIQ", false), ("TIFF", false)])
+    func unknownTagsOfMakersStayInRawPictures(_ type: String, _ isPosition: Bool) {
+        var report = PositionReport()
+        report.add(Array("File\tFileType\t\(type)".utf8)[...])
+        report.add(Array("MakerNotes:PhaseOne\tSensorCalibration_0x041c\t0.98900 0.97200".utf8)[...])
+        report.add(Array("MakerNotes:Acme\tAcme_0x0800\t-0.00417 -0.00025 -3.98145 -0.00545".utf8)[...])
+        #expect(report.tags.count == (isPosition ? 1 : 0))
+    }
+
     @Test func longIsALongitudeBesideALatitude() {
         var report = PositionReport()
         for name in ["GeoLong", "ExposureLong", "GeoLat"] { report.add(Array("XMP:XMP-s\t\(name)\t8.7".utf8)[...]) }

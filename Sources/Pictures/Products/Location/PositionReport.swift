@@ -71,7 +71,7 @@ struct PositionReport {
             let isPosition =
                 isMetadata(tag) || tag.isPosition || tag.isName && PositionText.isName(fields[2])
                 || PositionText.isFound(in: fields[2]) || tag.isForeignPosition(fields[2].prefix(Self.longestValue))
-                || tag.isUnread(fields[2].prefix(Self.longestValue))
+                || tag.isUnread(fields[2].prefix(Self.longestValue), needsMakerNotes: needsMakerNotes)
             if isPosition { insert(tag) }
         }
     }
@@ -87,6 +87,11 @@ struct PositionReport {
 
     /// Longer values are no coordinates.
     private static let longestValue = 4096
+
+    /// Files that can be shown without their maker notes. Raw pictures may have their samples there, and claim to be TIFF.
+    private static let rendered: Set = ["JPEG", "PNG", "WEBP", "HEIC", "HEIF", "AVIF", "JXL"]
+
+    private var needsMakerNotes: Bool { fileType.map { !Self.rendered.contains($0) } ?? false }
 
     private func isMetadata(_ tag: Tag) -> Bool {
         guard case .metadata(let keepsDates) = wanted else { return false }
@@ -156,10 +161,10 @@ extension PositionReport.Tag {
         return Self.familiesOfStructure.contains(family) && name != "Comment"
     }
 
-    /// Whether the tag is the coded picture of a page of TIFF, which exiftool calls a preview if it is a JPEG.
+    /// Whether the tag is the coded picture of a page of TIFF, which exiftool calls a preview or thumbnail.
     var isCodedPicture: Bool {
         family == "EXIF" && group.hasPrefix("IFD")
-            && ["PreviewImage", "PreviewImageStart", "PreviewImageLength"].contains(name)
+            && ["PreviewImage", "PreviewImageStart", "PreviewImageLength", "ThumbnailTIFF"].contains(name)
     }
 
     /// Whether the tag tells when the picture was taken.
@@ -225,10 +230,13 @@ extension PositionReport.Tag {
     }
 
     /// Whether exiftool knows neither the tag nor what is in it. A single whole number is no position. Most maker notes have
-    /// unknown tags: these count if they are coordinates.
-    func isUnread(_ value: ArraySlice<UInt8>) -> Bool {
+    /// unknown tags: these count if they are two coordinates and a height at most.
+    func isUnread(_ value: ArraySlice<UInt8>, needsMakerNotes: Bool) -> Bool {
         if isUnknownMakerNote { return true }
-        if family == "MakerNotes" { return name.contains("_0x") && TelemetryText(Array(value)).hasPosition }
+        if family == "MakerNotes" {
+            let isShort = value.split(separator: UInt8(ascii: " ")).count <= 3
+            return !needsMakerNotes && name.contains("_0x") && isShort && TelemetryText(Array(value)).hasPosition
+        }
         guard family == "EXIF" else { return false }
         if name.hasPrefix(Self.unknown) {
             return Int(String(decoding: value, as: UTF8.self)) == nil && !Self.youngTags.contains(name)

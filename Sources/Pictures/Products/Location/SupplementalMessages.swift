@@ -142,18 +142,29 @@ struct SupplementalMessages: StreamSearch {
         // A few zeros may follow.
         if kind == .picture || kind == .delimiter && unit.count <= codec.headerSize + 4 { return [] }
         let content = (unit.lowerBound + UInt64(codec.headerSize))..<unit.upperBound
-        if kind == .message || kind == .filler {
+        if kind == .message {
             guard unit.count <= Self.longest, let bytes = try part.bytes(at: content.lowerBound, count: content.count)
             else { throw .refused("a message in the pictures of the video is too long") }
-            if kind == .message { return areKnown(Self.unescaped(bytes[...])) ? [] : [.filler(content)] }
-            if Self.isPadding(bytes) { return [] }
+            return areKnown(Self.unescaped(bytes[...])) ? [] : [.filler(content)]
         }
+        if kind == .filler, try Self.isPadding(content, in: part) { return [] }
         return [.bytes(codec.filler(header), at: unit.lowerBound), .padding(content)]
     }
 
-    private static func isPadding(_ bytes: [UInt8]) -> Bool {
-        let end = bytes.lastIndex { $0 != 0 } ?? 0
-        return bytes.prefix(end).allSatisfy { $0 == 0xFF } && (bytes.isEmpty || [0, 0x80].contains(bytes[end]))
+    /// Whether a range consists of ones, the bit that ends them, and zeros.
+    private static func isPadding(_ range: Range<UInt64>, in part: FilePart) throws(ProductFailure) -> Bool {
+        var offset = range.lowerBound
+        var hasEnded = false
+        while offset < range.upperBound {
+            let count = Int(min(UInt64(longest), range.upperBound - offset))
+            guard let bytes = try part.bytes(at: offset, count: count) else { return false }
+            for byte in bytes where byte != (hasEnded ? 0 : 0xFF) {
+                if hasEnded || byte != 0x80 && byte != 0 { return false }
+                hasEnded = true
+            }
+            offset += UInt64(count)
+        }
+        return true
     }
 
     /// Returns the changes that remove messages from a configuration of HEVC, which may hold some for all pictures.

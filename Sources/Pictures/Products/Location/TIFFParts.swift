@@ -13,6 +13,8 @@ struct TIFFParts {
     private var removedValues: [Range<UInt64>] = []
 
     private static let mostDirectories = 1000
+    /// exiftool takes a note of each that leads where it has been.
+    private static let mostReferences = 10_000
     /// A strip for each row of a large picture.
     private static let mostParts = 1_000_000
     /// The size of a value, by type.
@@ -36,6 +38,7 @@ struct TIFFParts {
     /// JPEG in TIFF as it was before 1995: its tags lead to tables of unknown size.
     private static let oldJPEG: UInt64 = 6
     private static let JPEG: UInt64 = 7
+    private static let tablesOfJPEG: UInt64 = 347
 
     /// - Parameters:
     ///   - removed: The numbers of tags that go.
@@ -54,20 +57,26 @@ struct TIFFParts {
         isLittle = header.first == UInt8(ascii: "I")
         let reader = ByteReader(bytes: header, isLittleEndian: isLittle)
         // BigTIFF has another layout.
-        guard reader.number(at: 2, count: 2) == 42, let first = reader.number(at: 4, count: 4) else { return }
+        guard reader.number(at: 2, count: 2) == 42, let first = reader.number(at: 4, count: 4) else {
+            if isBare { throw Self.unreadable }
+            return
+        }
         kept.append(start..<(start + 8))
         var open = [first]
         var seen: Set<UInt64> = []
+        var references = 0
         while let offset = open.popLast() {
             try cancellation.check()
             guard offset > 0, seen.insert(offset).inserted else { continue }
             if seen.count > Self.mostDirectories { throw .refused("the picture has too many directories") }
             guard let found = try readDirectory(at: start + offset, cancellation) else {
-                if removedValues.isEmpty { return }
-                throw .refused("the parts of the picture can't be told apart")
+                if removedValues.isEmpty, !isBare { return }
+                throw Self.unreadable
             }
             if kept.count > Self.mostParts { throw .refused("the picture has too many parts") }
             open += found
+            references += found.count
+            if references > Self.mostReferences { throw .refused("the picture has too many directories") }
         }
         var lost: UInt64 = 0
         let kept = KeptRanges(kept)
@@ -79,6 +88,8 @@ struct TIFFParts {
         // Some cameras call their raw files TIFF.
         if lost > UInt64(part.range.count) / 4 { throw .refused("no directory leads to a large part of the picture") }
     }
+
+    private static let unreadable = ProductFailure.refused("the parts of the picture can't be told apart")
 
     /// Keeps a directory and all that it leads to.
     ///
@@ -119,6 +130,7 @@ struct TIFFParts {
             let isOfPlaces = Self.data[tag] != nil || Self.data.values.contains(tag)
             let isOfDirectories = Self.directories.contains(tag) || type == Self.typeOfDirectory
             if isOfDirectories { inner += try numbers(at: place, number, Int(size)) }
+            if tag == Self.tablesOfJPEG { try searchJPEG(place..<(place + number * size), cancellation) }
             if isOfPlaces || tag == Self.compression { values[tag] = try numbers(at: place, number, Int(size)) }
         }
         if values[Self.compression]?.first == Self.oldJPEG { return nil }

@@ -63,7 +63,8 @@ import UploadCore
     }
 
     /// A picture of one strip, with a tag and a trailer.
-    @Test(arguments: [true, false]) func tagsOfTIFFLeaveAllElse(_ clearsRest: Bool) throws {
+    @Test(arguments: [(true, false), (false, false), (true, true)])
+    func tagsOfTIFFLeaveAllElse(_ clearsRest: Bool, _ isBare: Bool) throws {
         let directory = try TemporaryDirectory()
         func entry(_ tag: [UInt8], _ type: UInt8, _ count: UInt8, _ value: UInt8) -> [UInt8] {
             tag + [type, 0, count, 0, 0, 0, value, 0, 0, 0]
@@ -77,7 +78,9 @@ import UploadCore
         let file = try SharedDescriptor(opening: path, flags: O_RDWR)
         let part = FilePart(file: file, range: 0..<UInt64(whole.count))
         func patches() throws -> Patches {
-            try TIFFParts(in: part, removing: [0x9ABC], clearsRest: clearsRest, Cancellation()).patches
+            let tags: Set<UInt64> = isBare ? [] : [0x9ABC]
+            return try TIFFParts(in: part, removing: tags, clearsRest: clearsRest, isBare: isBare, Cancellation())
+                .patches
         }
         try patches().apply(to: file, Cancellation())
         let zeros = [UInt8](repeating: 0, count: 16 + Self.secret.count)

@@ -133,6 +133,39 @@ import Testing
         #expect(Array(left[14..<54]) == strip && Array(left[60..<90]) == directory)
     }
 
+    @Test func tablesOfJPEGInTIFFLoseComments() throws {
+        let tables = Self.frame.prefix(22) + [0xFF, 0xD9]
+        let strip = [UInt8](repeating: 7, count: 4)
+        func entry(_ tag: [UInt8], _ type: UInt8, _ count: UInt8, _ value: UInt8) -> [UInt8] {
+            tag + [type, 0, count, 0, 0, 0, value, 0, 0, 0]
+        }
+        let start = UInt8(8 + tables.count)
+        let directory =
+            [3, 0] + entry([17, 1], 4, 1, start) + entry([23, 1], 4, 1, 4)
+            + entry([91, 1], 7, UInt8(tables.count), 8) + [0, 0, 0, 0]
+        let part = try part([0x49, 0x49, 42, 0, start + 4, 0, 0, 0] + tables + strip + directory)
+        let left = try bytes(of: part, after: TIFFParts(in: part, Cancellation()).patches)
+        #expect(HiddenPositions.find(Array("secret".utf8), in: left).isEmpty)
+        #expect(left.count == part.range.count && left.suffix(directory.count + 4) == (strip + directory)[...])
+    }
+
+    /// exiftool runs out of memory.
+    @Test func directoriesThatLeadToThemselvesAreRefused() throws {
+        let count = 10_001
+        let entry: [UInt8] = [74, 1, 4, 0, UInt8(count & 0xFF), UInt8(count >> 8), 0, 0, 26, 0, 0, 0]
+        let places = (0..<count).flatMap { _ in [8, 0, 0, 0] as [UInt8] }
+        let part = try part([0x49, 0x49, 42, 0, 8, 0, 0, 0, 1, 0] + entry + [0, 0, 0, 0] + places)
+        #expect(throws: ProductFailure.refused("the picture has too many directories")) {
+            try TIFFParts(in: part, Cancellation())
+        }
+    }
+
+    @Test func TIFFThatCannotBeReadIsRefusedWhereAllMetadataGo() throws {
+        let part = try part([0x49, 0x49, 43, 0, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0])
+        #expect(try TIFFParts(in: part, Cancellation()).patches.isEmpty)
+        #expect(throws: ProductFailure.self) { try TIFFParts(in: part, isBare: true, Cancellation()) }
+    }
+
     @Test func picturesInBase64LoseTheirEXIF() throws {
         let picture = Data([0xFF, 0xD8, 0xFF, 0xE1, 0, 14] + Array("Exif\0\0secret".utf8))
         let text = "<my:Data>\(picture.base64EncodedString())</my:Data>"

@@ -21,22 +21,6 @@ import UploadCore
         }
     }
 
-    @Test func refusesForeignXMPWithPositions() async throws {
-        let files = try LocationFiles()
-        let stage = try RemoverStage()
-        for (attributes, isRefused) in [
-            ("foo:lat='48.137154'", true), ("foo:place='+48.1371+011.5761/'", true), ("foo:place='Munich'", false),
-        ] {
-            let xmp =
-                "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
-                + "<rdf:Description rdf:about='' xmlns:foo='http://foo.example/' \(attributes)/></rdf:RDF></x:xmpmeta>"
-            _ = try files.media.write(xmp.utf8, "foreign.xmp")
-            try await files.media.make("-f lavfi -i testsrc=size=96x64 -frames:v 1 foreign.jpg")
-            try await files.tag("foreign.jpg", ["-XMP<=\(files.path("foreign.xmp"))"])
-            #expect(try await (stage.refusal(of: files.path("foreign.jpg")) != nil) == isRefused, "\(attributes)")
-        }
-    }
-
     @Test func oneHostileFileFailsAlone() async throws {
         let files = try LocationFiles()
         let stage = try RemoverStage()

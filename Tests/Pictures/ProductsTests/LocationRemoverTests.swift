@@ -166,4 +166,48 @@ import UploadCore
                 try await files.media.probe(files.path("product-\(name)"), "format_tags=title") == ["TAG:title=kept"])
         }
     }
+
+    /// A program's own namespace goes as a whole; exiftool writes no single tags of it.
+    @Test(arguments: ["a.jpg", "a.png", "a.webp", "a.tif", "a.gif"])
+    func positionsInForeignXMPAreRemoved(_ name: String) async throws {
+        let files = try LocationFiles()
+        let stage = try RemoverStage()
+        for (properties, isChanged) in [
+            (" foo:LRFTargetLat='48.1375' foo:LRFTargetLon='11.5755'>", true),
+            ("><foo:homeLat>48.1375</foo:homeLat>", true),
+            (
+                "><foo:geo rdf:parseType='Resource'><foo:lat>48.1375</foo:lat><foo:long>11.5755</foo:long></foo:geo>",
+                true
+            ),
+            (" foo:place='+48.1375+011.5755/'>", true), (" foo:place='Munich' foo:Latency='48.1'>", false),
+        ] {
+            let xmp =
+                "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'>"
+                + "<rdf:Description rdf:about='' xmlns:dc='http://purl.org/dc/elements/1.1/' dc:format='kept' "
+                + "xmlns:foo='http://foo.example/'\(properties)</rdf:Description></rdf:RDF></x:xmpmeta>"
+            _ = try files.media.write(xmp.utf8, "foreign.xmp")
+            try await files.base(name)
+            try await files.tag(name, ["-XMP<=\(files.path("foreign.xmp"))"])
+            let product = try await StepRun(stage.remover, on: files.path(name)).product
+            #expect((product != nil) == isChanged, "\(properties)")
+            guard let product else { continue }
+            #expect(LocationFiles.position(in: product) == nil && product.range(of: Data("kept".utf8)) != nil)
+            _ = try files.media.write(product, "product-\(name)")
+            #expect(try await files.essence(of: name) == files.essence(of: "product-\(name)"))
+        }
+    }
+
+    /// exiftool reads neither a second picture behind the first, nor writes XMP of a video.
+    @Test func positionsInForeignXMPOfFurtherPicturesAreRemoved() async throws {
+        let files = try LocationFiles()
+        try await files.base("a.jpg")
+        let xmp =
+            "http://ns.adobe.com/xap/1.0/\0<a:b foo:LRFTargetLat=\"48.1375\"><foo:homeLon>11.5755</foo:homeLon></a:b>"
+        let segment = [0xFF, 0xE1, 0, UInt8(xmp.utf8.count + 2)] + Array(xmp.utf8)
+        let picture = try files.bytes("a.jpg")
+        _ = try files.media.write(picture + picture.prefix(2) + segment + picture.dropFirst(2), "two.jpg")
+        let stage = try RemoverStage()
+        let product = try #require(try await StepRun(stage.remover, on: files.path("two.jpg")).product)
+        #expect(LocationFiles.position(in: product) == nil && product.count == 2 * picture.count + segment.count)
+    }
 }

@@ -193,4 +193,41 @@ import Testing
         #expect(product?.range(of: Data("Hello".utf8)) == nil)
         #expect(product != nil)
     }
+
+    @Test func dataInSubtitlesIsRemovedOrRefused() async throws {
+        let files = try LocationFiles()
+        let stage = try RemoverStage()
+        let data = Data([0x10, 0x40, 0, 1, 0xFF])
+        try await subtitles("-c:s mov_text", "data.mp4", files)
+        try files.replace(Data("Hello".utf8), by: data, in: "data.mp4")
+        let product = try #require(try await StepRun(stage.remover, on: files.path("data.mp4")).product)
+        #expect(product.range(of: data) == nil)
+        try await subtitles("-c:s srt", "data.mkv", files)
+        #expect(try await stage.refusal(of: files.path("data.mkv")) == nil)
+        try files.replace(Data("Hello".utf8), by: data, in: "data.mkv")
+        #expect(try await stage.refusal(of: files.path("data.mkv")) == "its subtitles contain data")
+    }
+
+    /// The frames of MPEG-4 and MPEG-2 have no message of a coder between them.
+    @Test(arguments: [
+        "mpeg4 a.mp4", "mpeg4 a.mkv", "mpeg4 a.avi", "mpeg2video a.mkv", "mpeg2video a.mov", "mpeg2video a.mpg",
+    ])
+    func dataOfUsersInFramesIsRemoved(_ output: String) async throws {
+        let files = try LocationFiles()
+        let name = String(output.split(separator: " ")[1])
+        try await files.media.make("-f lavfi -i testsrc=size=96x64:rate=25 -t 1 -bf 0 -c:v \(output)")
+        var data = try files.bytes(name)
+        // Before a frame of MPEG-4 comes the name of the coder; MPEG-2 gets data in place of a slice.
+        let mark = Data([0, 0, 1, 0xB2])
+        if output.hasPrefix("mpeg4") {
+            let start = try #require(data.range(of: mark + Data("Lavc".utf8))).upperBound
+            data.replaceSubrange((start - 4)..<(start + 4), with: Data("48.1375 ".utf8))
+        } else {
+            let slice = try #require(data.range(of: Data([0, 0, 1, 2])))
+            data.replaceSubrange(slice.lowerBound..<(slice.lowerBound + 12), with: mark + Data("48.1375 ".utf8))
+        }
+        _ = try files.media.write(data, name)
+        let product = try #require(try await StepRun(try RemoverStage().remover, on: files.path(name)).product)
+        #expect(LocationFiles.position(in: product) == nil && product.range(of: mark + Data("        ".utf8)) != nil)
+    }
 }

@@ -3,6 +3,7 @@ import LinuxSystem
 import MediaTestSupport
 import TestSupport
 import Testing
+import UploadCore
 
 @testable import Products
 
@@ -62,7 +63,8 @@ import Testing
     }
 
     /// A picture of one strip, with a tag and a trailer.
-    @Test(arguments: [true, false]) func tagsOfTIFFLeaveAllElse(_ clearsRest: Bool) throws {
+    @Test(arguments: [(true, false), (false, false), (true, true)])
+    func tagsOfTIFFLeaveAllElse(_ clearsRest: Bool, _ isBare: Bool) throws {
         let directory = try TemporaryDirectory()
         func entry(_ tag: [UInt8], _ type: UInt8, _ count: UInt8, _ value: UInt8) -> [UInt8] {
             tag + [type, 0, count, 0, 0, 0, value, 0, 0, 0]
@@ -76,12 +78,33 @@ import Testing
         let file = try SharedDescriptor(opening: path, flags: O_RDWR)
         let part = FilePart(file: file, range: 0..<UInt64(whole.count))
         func patches() throws -> Patches {
-            try TIFFParts(in: part, removing: [0x9ABC], clearsRest: clearsRest, Cancellation()).patches
+            let tags: Set<UInt64> = isBare ? [] : [0x9ABC]
+            return try TIFFParts(in: part, removing: tags, clearsRest: clearsRest, isBare: isBare, Cancellation())
+                .patches
         }
         try patches().apply(to: file, Cancellation())
         let zeros = [UInt8](repeating: 0, count: 16 + Self.secret.count)
         let rest = clearsRest ? [0, 0, 0, 0] : Array("rest".utf8)
         #expect(try part.bytes(at: 0, count: whole.count) == Array(whole.prefix(48)) + [2, 0] + staying + zeros + rest)
         #expect(try patches().isEmpty)
+    }
+
+    /// Data of Photoshop, of which exiftool reports nothing.
+    @Test(arguments: [0x935C, 0xC68F] as [UInt16], [nil, false, true] as [Bool?])
+    func dataThatIsNotReportedIsRemovedFromTIFF(_ number: UInt16, _ keepsDates: Bool?) async throws {
+        let files = try LocationFiles()
+        try await files.base("a.tif")
+        try await files.tag("a.tif", ["-EXIF:UserComment=near the church", "-EXIF:Orientation#=6"])
+        try renumber(0x9286, type: 7, to: number, in: "a.tif", files)
+        let stage = try RemoverStage(keepsDates.map { .metadata(keepsDates: $0) } ?? .positions)
+        let product = try #require(try await StepRun(stage.remover, on: files.path("a.tif")).product)
+        _ = try files.media.write(product, "product.tif")
+        #expect(product.range(of: Self.secret) == nil)
+        #expect((product.range(of: Data("somebody".utf8)) != nil) == (keepsDates == nil))
+        #expect(try await files.essence(of: "a.tif") == files.essence(of: "product.tif"))
+        let tags = try await files.run(try #require(LocationFiles.exiftool), ["-n", "-s", files.path("product.tif")])
+        #expect(tags.contains(/Orientation +: 6/) && tags.contains("DateTimeOriginal") == (keepsDates != false))
+        let path = files.path("product.tif")
+        #expect(try await StepRun(stage.remover, on: path).outcome == .unchanged)
     }
 }

@@ -52,11 +52,24 @@ struct VideoPlanTests {
         #", "side_data_list": [{"side_data_type": "Spherical Mapping"}]"#,
         #", "side_data_list": [{"side_data_type": "Stereo 3D", "type": "side by side"}]"#,
         #", "tags": {"stereo_mode": "left_right"}"#, #", "tags": {"alpha_mode": "1"}"#,
+        #", "tags": {"ALPHA_MODE": "1"}"#, #", "tags": {"STEREO_MODE": "left_right"}"#,
+        #", "tags": {"SPHERICAL-VIDEO": "<rdf/>"}"#,
     ])
     func `a video that would lose something is refused, and left alone if it needs no conversion`(more: String) throws {
         #expect(throws: ProductFailure.self) { try plan(video(more, codec: "hevc")) }
         #expect(throws: ProductFailure.self) { try plan(video(more), hasIndexInFront: false) }
         #expect(try plan(video(more)) == .leave)
+    }
+
+    @Test func `stereoscopic pictures that only a picture tells are not lost`() throws {
+        func plan(_ data: String) throws -> VideoPlan {
+            let frames = #"[{}, {"side_data_list": [{"side_data_type": "\#(data)"}]}]"#
+            let text = #"{"streams": [\#(video(codec: "hevc"))], "frames": \#(frames)}"#
+            return try VideoPlan(
+                ProbeReport(Array(text.utf8)), in: .mov, lines: 480, quality: 23, hasIndexInFront: true)
+        }
+        #expect(throws: ProductFailure.self) { try plan("Stereo 3D") }
+        #expect(transcoding(try plan("Content light level metadata")).width == 854)
     }
 
     @Test(arguments: ["yuva420p", "yuva444p12le", "rgba", "argb", "gbrap10le", "ya8", "bgra64le"])

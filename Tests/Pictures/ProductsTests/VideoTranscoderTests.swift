@@ -176,9 +176,13 @@ struct VideoTranscoderTests {
         let sphere: [UInt8] = [
             0xFF, 0xCC, 0x82, 0x63, 0xF8, 0x55, 0x4A, 0x93, 0x88, 0x14, 0x58, 0x7A, 0x02, 0x52, 0x1F, 0xDD,
         ]
-        let path = try await video(with: [0, 0, 0, 25] + Array("uuid".utf8) + sphere + [0])
-        await #expect(throws: refusal(of: "metadata that a conversion does not keep")) {
-            try await StepRun(transcoder, on: path)
+        let uuid = [0, 0, 0, 25] + Array("uuid".utf8) + sphere + [0]
+        let xmp = Array("\0\0\0\u{14}udta\0\0\0\u{C}XMP_<x/>".utf8)
+        for boxes in [uuid, xmp, [0, 0, 0, 33] + Array("udta".utf8) + uuid] {
+            let path = try await video(with: boxes)
+            await #expect(throws: refusal(of: "metadata that a conversion does not keep")) {
+                try await StepRun(transcoder, on: path)
+            }
         }
         let plain = try Data(contentsOf: URL(filePath: try await video("plain.mp4")))
         for (box, reason) in [
@@ -186,6 +190,22 @@ struct VideoTranscoderTests {
             (Array("trailer".utf8), "data behind its end, or it ends early"),
         ] {
             let path = try files.write(plain + box, "v.mp4")
+            await #expect(throws: refusal(of: reason)) { try await StepRun(transcoder, on: path) }
+        }
+    }
+
+    @Test(arguments: [
+        ("a.mp4", "-c:v libx264 -pix_fmt yuv420p -x264-params frame-packing=3", "stereoscopic pictures"),
+        ("a.mkv", "-c:v libx264 -pix_fmt yuv420p -x264-params frame-packing=3", "stereoscopic pictures"),
+        ("a.webm", "-vf format=yuva420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8", "transparency"),
+        ("b.mkv", "-c:v mpeg4 -metadata:s:v SPHERICAL-VIDEO=<rdf/>", "spherical pictures (360°)"),
+    ])
+    func `what only the stream or a tag in capitals tells is not lost`(
+        name: String, options: String, reason: String
+    ) async throws {
+        let path = try await video(name, options)
+        let copy = try await files.make("-i \(path) -c copy copy.\(name.hasSuffix("mp4") ? "mp4" : "mkv")")
+        for path in [path, copy] {
             await #expect(throws: refusal(of: reason)) { try await StepRun(transcoder, on: path) }
         }
     }

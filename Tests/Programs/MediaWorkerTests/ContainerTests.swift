@@ -103,6 +103,28 @@ struct ContainerTests {
         }
     }
 
+    /// PQ, HLG, and BT.709.
+    @Test("leaves a deep PNG as it is if its profile tells of high dynamic range", arguments: [16, 18, 1] as [UInt8])
+    func profile(transfer: UInt8) throws {
+        let colours = Self.text("cicp\0\0\0\0") + [9, transfer, 0, 1]
+        let tags = Samples.bigEndian(1) + Self.text("cicp") + Samples.bigEndian(144) + Samples.bigEndian(12)
+        var header = Samples.bigEndian(156) + [UInt8](repeating: 0, count: 124)
+        header.replaceSubrange(8..<24, with: [4, 0x40, 0, 0] + Self.text("mntrRGB XYZ "))
+        header.replaceSubrange(36..<40, with: Self.text("acsp"))
+        header.replaceSubrange(68..<80, with: [0, 0, 0xF6, 0xD6, 0, 1, 0, 0, 0, 0, 0xD3, 0x2D])
+        let profile = header + tags + colours
+        // One block without compression (RFC 1950, RFC 1951 3.2.4), and the checksum.
+        let (low, high) = profile.reduce((UInt32(1), UInt32(0))) { sum, byte in
+            let low = (sum.0 + UInt32(byte)) % 65_521
+            return (low, (sum.1 + low) % 65_521)
+        }
+        let count = UInt8(profile.count)
+        let chunk = [0x78, 1, 1, count, 0, ~count, 0xFF] + profile + Samples.bigEndian(high << 16 | low)
+        let picture = Samples.png(
+            codes: Array(repeating: 30_000, count: 64), chunks: Samples.chunk("iCCP", Self.text("a\0\0") + chunk))
+        #expect(try compressed(picture).isEmpty == (transfer != 1))
+    }
+
     @Test("takes a PNG with the colours of sRGB, or texts about the file")
     func plain() throws {
         let cases =

@@ -29,7 +29,7 @@ package struct ProbeReport: Decodable, Sendable {
         package var channels: Int?
         package var duration: String?
         package var disposition: [String: Int]?
-        package var tags: [String: String]?
+        package var tags: Tags?
         package var sideDataList: [SideData]?
 
         enum CodingKeys: String, CodingKey {
@@ -72,7 +72,7 @@ package struct ProbeReport: Decodable, Sendable {
     package struct Format: Decodable, Sendable {
         package var duration: String?
         package var bitRate: String?
-        package var tags: [String: String]?
+        package var tags: Tags?
 
         enum CodingKeys: String, CodingKey {
             case duration, tags
@@ -80,8 +80,31 @@ package struct ProbeReport: Decodable, Sendable {
         }
     }
 
+    /// Texts by name. Matroska's are in capitals after a copy, so the case of a name does not count.
+    package struct Tags: Decodable, Sendable {
+        private let values: [String: String]
+
+        package init(from decoder: any Decoder) throws {
+            let texts = try decoder.singleValueContainer().decode([String: String].self)
+            values = Dictionary(texts.map { ($0.lowercased(), $1) }) { first, _ in first }
+        }
+
+        package subscript(name: String) -> String? { values[name.lowercased()] }
+    }
+
+    /// A decoded picture. Some coders tell only there how the pictures for both eyes lie in one.
+    package struct Frame: Decodable, Sendable {
+        package var sideDataList: [SideData]?
+
+        enum CodingKeys: String, CodingKey {
+            case sideDataList = "side_data_list"
+        }
+    }
+
     package var streams: [Stream]?
     package var format: Format?
+    /// The first pictures.
+    package var frames: [Frame]?
 
     /// Longer durations count as invalid: a year.
     static let longestDuration = 366.0 * 86_400

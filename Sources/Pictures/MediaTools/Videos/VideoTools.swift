@@ -64,11 +64,14 @@ public struct VideoTools: Sendable {
         let entries = [
             "stream=index,codec_type,codec_name,codec_tag_string,pix_fmt,width,height,sample_aspect_ratio,field_order"
                 + ",has_b_frames,color_transfer,color_space,avg_frame_rate,bit_rate,channels,duration",
-            "stream_disposition=default,attached_pic", "stream_tags=rotate,alpha_mode,stereo_mode",
+            "stream_disposition=default,attached_pic", "stream_tags=rotate,alpha_mode,stereo_mode,spherical-video",
             "stream_side_data=side_data_type,type,rotation,dv_bl_signal_compatibility_id", "format=duration,bit_rate",
             "format_tags=creation_time,location,com.apple.quicktime.location.ISO6709",
+            "frame_side_data=side_data_type,type",
         ]
-        return try ProbeReport(await probe(video, type, ["-show_entries", entries.joined(separator: ":")]))
+        // Sound may come first.
+        let wishes = ["-read_intervals", "%+#16", "-show_entries", entries.joined(separator: ":")]
+        return try ProbeReport(await probe(video, type, wishes))
     }
 
     private func probe(

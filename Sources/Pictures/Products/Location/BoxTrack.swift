@@ -83,7 +83,7 @@ struct BoxTrack {
     var describesPosition: Bool { PositionText.isFound(in: description) }
 
     /// Whether the track must go: it holds data that nobody here can read, such as the sensors of a camera (`gpmd`,
-    /// `camm`, `rtmd`, `mett`), or subtitles with positions, as drones write them.
+    /// `camm`, `rtmd`, `mett`), or subtitles with positions, as drones write them, or with data.
     func isPosition(_ cancellation: Cancellation) throws(ProductFailure) -> Bool {
         if Self.texts.contains(handler) {
             if !Self.textFormats.contains(format) { return true }
@@ -110,7 +110,8 @@ struct BoxTrack {
             if range.count > PositionText.longestSubtitle || read > Self.mostText {
                 throw .refused("the subtitles of the video are too long")
             }
-            if PositionText.isTelemetry(try part.bytes(at: range.lowerBound, count: range.count) ?? []) { return true }
+            let samples = try part.bytes(at: range.lowerBound, count: range.count) ?? []
+            if !SubtitleText.isFound(in: samples, format: format) || PositionText.isTelemetry(samples) { return true }
         }
         return false
     }
@@ -125,23 +126,62 @@ struct BoxTrack {
 
     /// Returns the changes that remove messages from the pictures.
     func messages(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> Patches {
-        if format == "mp4v" || Self.motionJPEG.contains(format.lowercased()) { return try segments(cancellation) }
+        let name = format.lowercased()
+        if name == "mp4v" || Self.motionJPEG.contains(name), let patches = try segments(cancellation) { return patches }
+        if UserData.isPossible(in: name) { return try userData(isBare: isBare, cancellation) }
+        if name == "av01" { return try openUnits(cancellation) }
         if format == "fLaC" { return try comments(isBare: isBare) }
         guard let codec = SupplementalMessages.Codec(format) ?? configuredCodec else { return [] }
-        let name = codec.configuration
         var patches = Patches()
         var search: SupplementalMessages?
-        for hit in HiddenPositions.find(Array(name.utf8), in: description) {
-            let configuration = description.dropFirst(hit + 4 + (codec == .vvc ? 4 : 0))
+        for box in boxes(codec.configuration) {
+            let configuration = description[box].dropFirst(codec == .vvc ? 4 : 0)
             if codec == .hevc {
                 try patches += SupplementalMessages.patches(
-                    forConfiguration: configuration, at: place + UInt64(configuration.startIndex), isBare: isBare)
+                    forConfiguration: place + UInt64(box.lowerBound), in: part, isBare: isBare)
             }
             search = search ?? SupplementalMessages(codec, configuration: configuration, isBare: isBare)
         }
         guard let search else { throw .refused("the video has no configuration of its pictures") }
+        return try self.patches(of: search, cancellation, besides: patches)
+    }
+
+    /// Returns the contents of boxes in the sample descriptions.
+    private func boxes(_ type: String) -> [Range<Int>] {
+        HiddenPositions.find(Array(type.utf8), in: description).map { hit in
+            let size = ByteReader(bytes: description).number(at: hit - 4, count: 4) ?? 0
+            return (hit + 4)..<max(hit + 4, min(description.count, hit - 4 + Int(size)))
+        }
+    }
+
+    private func patches(
+        of search: some StreamSearch, _ cancellation: Cancellation, besides others: Patches = []
+    ) throws(ProductFailure) -> Patches {
+        var patches = others
         for range in try samples(cancellation) { try patches += search.patches(for: range, in: part, cancellation) }
         return patches
+    }
+
+    /// Returns the changes that remove data of users from the samples, and from their description.
+    private func userData(isBare: Bool, _ cancellation: Cancellation) throws(ProductFailure) -> Patches {
+        let search = UserData(isBare: isBare)
+        var patches = Patches()
+        for box in boxes("esds") {
+            guard let range = UserData.description(in: description, from: box.lowerBound) else { continue }
+            let places = (place + UInt64(range.lowerBound))..<(place + UInt64(range.upperBound))
+            try patches += search.patches(for: places, in: part, cancellation)
+        }
+        return try self.patches(of: search, cancellation, besides: patches)
+    }
+
+    private func openUnits(_ cancellation: Cancellation) throws(ProductFailure) -> Patches {
+        let search = OpenUnits(endsWithRange: false)
+        var patches = Patches()
+        for box in boxes(OpenUnits.configuration) where box.count > OpenUnits.headerOfConfiguration {
+            let start = place + UInt64(box.lowerBound) + OpenUnits.headerOfConfiguration
+            try patches += search.patches(for: start..<(place + UInt64(box.upperBound)), in: part, cancellation)
+        }
+        return try self.patches(of: search, cancellation, besides: patches)
     }
 
     /// Returns the changes that remove comments from the configuration of FLAC, behind version and flags.
@@ -153,14 +193,14 @@ struct BoxTrack {
         return comments.patches
     }
 
-    /// Returns the changes that remove segments from frames of JPEG.
-    private func segments(_ cancellation: Cancellation) throws(ProductFailure) -> Patches {
+    /// Returns the changes that remove segments from frames of JPEG; nil if the frames are of MPEG-4.
+    private func segments(_ cancellation: Cancellation) throws(ProductFailure) -> Patches? {
         var patches = Patches()
         for range in try samples(cancellation) {
             let frames = part.within(range)
             guard try JPEGSegments.isFound(in: frames) else {
                 // ffmpeg writes JPEG under the name of MPEG-4.
-                if format == "mp4v" { continue }
+                if format == "mp4v" { return nil }
                 throw .refused("the pictures of the video can't be searched for positions")
             }
             var segments = JPEGSegments(in: frames, keeping: .none, cancellation)

@@ -32,13 +32,18 @@ struct HiddenPositions {
     private static let property = Array("exif:GPS".utf8)
     /// Sentences of a GPS receiver (NMEA 0183), as cameras append them to a picture or store them in a video.
     private static let sentences = ["$GPRMC,", "$GNRMC,", "$GPGGA,", "$GNGGA,"].map { Array($0.utf8) }
-    /// What stands before a coordinate in JSON, as phones append it to a picture, and in a list of values.
-    private static let marks = [":", "="].map { Array($0.utf8) }
+    /// What stands before a coordinate in JSON, as phones append it to a picture, in a list of values, and in XML.
+    private static let marks = [":", "=", ">"].map { Array($0.utf8) }
     /// Properties of other namespaces of XMP.
     private static let geography = ["geo:lat", "geo:lon", "georss:point"].map { Array($0.utf8) }
     /// The beginning of a JPEG picture in base64, as XMP holds it.
     private static let encoded = Array("/9j/".utf8)
     private static let longestEncoded: UInt64 = 256 << 10
+    /// More text in base64, and more names of positions, are those of a file that is made to take long.
+    private static let mostEncoded = 16 << 20
+    private static let mostNames = 10_000
+    private var encodedBytes = 0
+    private var names = 0
     private static let xmp = Array("http://ns.adobe.com/xap/".utf8)
     private static let pieceSize = 1 << 20
     private static let overlap = 32
@@ -120,12 +125,12 @@ struct HiddenPositions {
         return true
     }
 
-    /// Returns where a pattern begins.
-    static func find(_ pattern: [UInt8], in bytes: [UInt8]) -> [Int] {
+    /// Returns where a pattern begins, at most so many times.
+    static func find(_ pattern: [UInt8], in bytes: [UInt8], most: Int = .max) -> [Int] {
         bytes.withUnsafeBytes { buffer in
             var found: [Int] = []
             var start = 0
-            while let base = buffer.baseAddress, start < buffer.count,
+            while let base = buffer.baseAddress, start < buffer.count, found.count < most,
                 let hit = outbox_find(base + start, buffer.count - start, pattern, pattern.count)
             {
                 let position = hit - base
@@ -216,6 +221,8 @@ struct HiddenPositions {
     private mutating func addProperty(
         at offset: UInt64, in part: FilePart, isPosition: Bool = false
     ) throws(ProductFailure) {
+        names += 1
+        if names > Self.mostNames { throw .refused("the file contains too many names of positions") }
         let before = min(64, offset - part.range.lowerBound)
         let after = min(1024, part.range.upperBound - offset)
         guard let bytes = try part.bytes(at: offset - before, count: Int(before + after)) else { return }
@@ -237,6 +244,8 @@ struct HiddenPositions {
         let count = Int(min(Self.longestEncoded, part.range.upperBound - offset))
         guard let bytes = try part.bytes(at: offset, count: count) else { return }
         let (decoded, length) = Base64.decode(bytes)
+        encodedBytes += length
+        if encodedBytes > Self.mostEncoded { throw .refused("the file contains too much text that may be a picture") }
         guard !Self.find(Self.exif, in: decoded).isEmpty || !Self.find(Self.xmp, in: decoded).isEmpty else { return }
         try patches.append(.spaces(offset..<(offset + UInt64(length))))
     }
@@ -249,7 +258,7 @@ struct HiddenPositions {
         try patches.append(.spaces(offset..<(offset + UInt64(length))))
     }
 
-    /// Overwrites the number of a coordinate behind a colon or an equals sign.
+    /// Overwrites the number of a coordinate behind a colon, an equals sign or a bracket; of XMP the whole property.
     ///
     /// - Parameter rest: What follows, as far as it is known.
     private mutating func addNumber(
@@ -257,13 +266,15 @@ struct HiddenPositions {
     ) throws(ProductFailure) {
         // Most such signs are in coded data.
         if let next = rest.first, !Self.beginnings.contains(next) { return }
-        let before = min(40, offset - part.range.lowerBound)
+        let before = min(80, offset - part.range.lowerBound)
         let start = offset - before
-        let count = Int(before + min(61, part.range.upperBound - offset))
+        let count = Int(before + min(160, part.range.upperBound - offset))
         guard let bytes = try part.bytes(at: start, count: count),
             let number = PositionText.namedNumber(around: Int(before), in: bytes)
         else { return }
-        try patches.append(.spaces((start + UInt64(number.lowerBound))..<(start + UInt64(number.upperBound))))
+        let property = XMPProperty.range(of: XMPProperty.name(around: Int(before), in: bytes), in: bytes)
+        let range = property.map { $0.contains(number.lowerBound) ? $0 : number } ?? number
+        try patches.append(.spaces((start + UInt64(range.lowerBound))..<(start + UInt64(range.upperBound))))
     }
 
     /// What follows such a sign.

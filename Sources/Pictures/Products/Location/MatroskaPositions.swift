@@ -17,7 +17,7 @@ struct MatroskaPositions {
     private var unknown: UInt64 = 0
     private var tracks: Set<UInt64> = []
     private var subtitleTracks: Set<UInt64> = []
-    private var searches: [UInt64: SupplementalMessages] = [:]
+    private var searches: [UInt64: any StreamSearch] = [:]
     /// Tracks with a JPEG picture in each block.
     private var motionJPEG: Set<UInt64> = []
     private var hasTransparency = false
@@ -304,6 +304,24 @@ struct MatroskaPositions {
             return
         }
         if let foreign, !Self.foreignCodecs.contains(foreign) { obstacle = Self.unsearchable }
+        if UserData.isPossible(in: foreign ?? codec) {
+            if isEncoded { obstacle = Self.encoded }
+            searches[track] = UserData(isBare: isBare)
+            if let element {
+                try patches += UserData(isBare: isBare).patches(for: element.content, in: part, cancellation)
+            }
+            return
+        }
+        if codec == "V_AV1" {
+            if isEncoded { obstacle = Self.encoded }
+            let search = OpenUnits(endsWithRange: true)
+            searches[track] = search
+            if let element, element.content.count > OpenUnits.headerOfConfiguration {
+                let units = (element.content.lowerBound + OpenUnits.headerOfConfiguration)..<element.content.upperBound
+                try patches += search.patches(for: units, in: part, cancellation)
+            }
+            return
+        }
         guard let kind = SupplementalMessages.Codec(codec) else { return }
         guard !isEncoded, let element,
             let search = SupplementalMessages(kind, configuration: configuration[...], isBare: isBare)
@@ -313,7 +331,7 @@ struct MatroskaPositions {
         searches[track] = search
         if kind == .hevc {
             try patches += SupplementalMessages.patches(
-                forConfiguration: configuration[...], at: element.content.lowerBound, isBare: isBare)
+                forConfiguration: element.content.lowerBound, in: part, isBare: isBare)
         }
     }
 
@@ -373,7 +391,9 @@ struct MatroskaPositions {
             }
         } else if subtitleTracks.contains(track.value) {
             try cancellation.check()
-            if PositionText.isTelemetry(try content(of: block)) { obstacle = "its subtitles contain positions" }
+            let text = Array(try content(of: block).dropFirst(track.length + 3))
+            if !SubtitleText.isFound(in: text, format: nil) { obstacle = "its subtitles contain data" }
+            if PositionText.isTelemetry(text) { obstacle = "its subtitles contain positions" }
         }
     }
 }

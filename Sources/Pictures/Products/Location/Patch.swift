@@ -11,12 +11,14 @@ enum Patch: Equatable {
     case spaces(Range<UInt64>)
     /// Overwrites the content of a unit of a video stream with messages that say nothing.
     case filler(Range<UInt64>)
+    /// Overwrites the content of a unit of a video stream with ones, and the bit that ends it (ITU-T H.264, 7.3.2.7).
+    case padding(Range<UInt64>)
 
     /// The bytes that it overwrites.
     var range: Range<UInt64> {
         switch self {
         case .bytes(let bytes, let offset): offset..<(offset + UInt64(bytes.count))
-        case .zeros(let range), .spaces(let range), .filler(let range): range
+        case .zeros(let range), .spaces(let range), .filler(let range), .padding(let range): range
         }
     }
 
@@ -30,6 +32,9 @@ enum Patch: Equatable {
         case .bytes(let bytes, let offset): try Self.write(bytes, offset, file)
         case .zeros(let range): try Self.fill(range, with: 0, file, cancellation)
         case .spaces(let range): try Self.fill(range, with: UInt8(ascii: " "), file, cancellation)
+        case .padding(let range):
+            try Self.fill(range, with: 0xFF, file, cancellation)
+            if !range.isEmpty { try Self.write([0x80], range.upperBound - 1, file) }
         case .filler(let range):
             try Self.write(SupplementalMessages.filler(range.count), range.lowerBound, file)
         }

@@ -226,6 +226,7 @@ extension PositionReport {
         let families = Set(tags.map(\.family))
         var arguments: [String] = []
         if families.contains("MakerNotes") { arguments.append("-MakerNotes:all=") }
+        for group in Set(tags.map(\.group)) where group.hasPrefix("XMP-") { arguments.append("-\(group):all=") }
         for family in families where family.hasPrefix("APP") { arguments.append("-\(family):all=") }
         if families.contains("GoPro") { arguments.append("-APP6:all=") }
         if families.contains("Trailer") || families.contains("Insta360") { arguments.append("-Trailer:all=") }

@@ -37,7 +37,7 @@ struct PictureParts {
             if let obstacle = boxes.obstacle { throw .refused(obstacle) }
             if !items.isFound, boxes.essence.isEmpty { throw .refused("the file has no picture: it is damaged") }
             patches = boxes.patches
-        case "image/tiff": patches = try TIFFParts(in: part, removing: tags, cancellation).patches
+        case "image/tiff": patches = try TIFFParts(in: part, removing: tags, isBare: isBare, cancellation).patches
         // Raw pictures have parts to which only their makers know the way.
         case _ where !tags.isEmpty:
             patches = try TIFFParts(in: part, removing: tags, clearsRest: false, cancellation).patches

@@ -12,7 +12,11 @@ struct PositionReport {
     }
 
     /// The first tags with positions; each once.
-    private(set) var tags: [Tag] = []
+    var tags: [Tag] { found + longitudes.filter { latitudes.contains($0.stem) }.map(\.tag) }
+    private var found: [Tag] = []
+    /// Tags such as `GeoLong`, which count beside one such as `GeoLat`.
+    private var longitudes: [(stem: String, tag: Tag)] = []
+    private var latitudes: Set<String> = []
     /// The type of the file; nil if exiftool does not know it.
     private(set) var fileType: String?
     /// Why exiftool could not read the file, or a part of it.
@@ -62,17 +66,20 @@ struct PositionReport {
         // Names, times and attributes of the copy.
         case ("File", _) where tag.group == "System": break
         default:
-            guard tags.count < Self.mostTags else { return }
+            guard found.count + longitudes.count < Self.mostTags else { return }
+            if let stem = tag.stem(before: "long") { longitudes.append((stem, tag)) }
             let isPosition =
                 isMetadata(tag) || tag.isPosition || tag.isName && PositionText.isName(fields[2])
                 || PositionText.isFound(in: fields[2]) || tag.isForeignPosition(fields[2].prefix(Self.longestValue))
-                || tag.isUnread(fields[2].prefix(Self.longestValue))
+                || tag.isUnread(fields[2].prefix(Self.longestValue), needsMakerNotes: needsMakerNotes)
             if isPosition { insert(tag) }
         }
     }
 
     private mutating func insert(_ tag: Tag) {
-        if !tags.contains(tag) { tags.append(tag) }
+        if found.contains(tag) { return }
+        found.append(tag)
+        if let stem = tag.stem(before: "lat") { latitudes.insert(stem) }
     }
 
     /// The numbers of the tags that exiftool can't remove.
@@ -80,6 +87,11 @@ struct PositionReport {
 
     /// Longer values are no coordinates.
     private static let longestValue = 4096
+
+    /// Files that can be shown without their maker notes. Raw pictures may have their samples there, and claim to be TIFF.
+    private static let rendered: Set = ["JPEG", "PNG", "WEBP", "HEIC", "HEIF", "AVIF", "JXL"]
+
+    private var needsMakerNotes: Bool { fileType.map { !Self.rendered.contains($0) } ?? false }
 
     private func isMetadata(_ tag: Tag) -> Bool {
         guard case .metadata(let keepsDates) = wanted else { return false }
@@ -106,7 +118,7 @@ extension PositionReport.Tag {
     private static let familiesOfVideos: Set = ["QuickTime", "Matroska", "RIFF", "Flash", "H264", "M2TS"]
     private static let words = [
         "gps", "latitude", "longitude", "longtitude", "iso6709", "geotag", "geolocation", "geotiff", "geographic",
-        "verbatimcoordinates", "absolutealtitude",
+        "verbatimcoordinates", "absolutealtitude", "ecef",
     ]
     /// Tags of GeoTIFF that place the picture on the map, and those of GDAL and DGIWG: coefficients, GML and XML.
     private static let geoTIFF: Set = [
@@ -119,7 +131,7 @@ extension PositionReport.Tag {
     private static let harmless: Set = ["GPSVersionID", "ISOSpeedLatitudeyyy", "ISOSpeedLatitudezzz"]
 
     /// Names of coordinates that are parts of too many words.
-    private static let wholeNames: Set = ["lat", "lon", "lng", "latlng", "latlon", "coords", "coordinates"]
+    private static let wholeNames: Set = ["latlng", "latlon", "coords", "coordinates"]
     /// The structure of formats, in which ``PictureParts`` leaves no texts; and colours.
     private static let familiesOfStructure: Set = [
         "File", "Composite", "JFIF", "ICC_Profile", "RIFF", "QuickTime", "Jpeg2000", "APP14", "PNG", "GIF",
@@ -149,10 +161,10 @@ extension PositionReport.Tag {
         return Self.familiesOfStructure.contains(family) && name != "Comment"
     }
 
-    /// Whether the tag is the coded picture of a page of TIFF, which exiftool calls a preview if it is a JPEG.
+    /// Whether the tag is the coded picture of a page of TIFF, which exiftool calls a preview or thumbnail.
     var isCodedPicture: Bool {
         family == "EXIF" && group.hasPrefix("IFD")
-            && ["PreviewImage", "PreviewImageStart", "PreviewImageLength"].contains(name)
+            && ["PreviewImage", "PreviewImageStart", "PreviewImageLength", "ThumbnailTIFF"].contains(name)
     }
 
     /// Whether the tag tells when the picture was taken.
@@ -181,8 +193,9 @@ extension PositionReport.Tag {
 
     /// Tags of EXIF with values that exiftool does not print: pictures, places of picture data, and colours.
     private static let binary: Set = [
-        "ThumbnailImage", "PreviewImage", "JpgFromRaw", "JpgFromRaw2", "OtherImage", "HasselbladRawImage",
-        "ImageSourceData", "StripOffsets", "StripByteCounts", "TileOffsets", "TileByteCounts", "JPEGTables", "ColorMap",
+        "ThumbnailImage", "ThumbnailTIFF", "PreviewImage", "JpgFromRaw", "JpgFromRaw2", "OtherImage",
+        "HasselbladRawImage", "StripOffsets", "StripByteCounts", "TileOffsets", "TileByteCounts", "JPEGTables",
+        "ColorMap",
         "GrayResponseCurve", "TransferFunction", "LinearizationTable", "OpcodeList1", "OpcodeList2", "OpcodeList3",
         "ProfileGainTableMap", "ProfileGainTableMap2", "ProfileHueSatMapData1", "ProfileHueSatMapData2",
         "ProfileHueSatMapData3", "ProfileLookTableData", "ProfileToneCurve", "RGBTables", "NoiseProfile", "ToneCurve",
@@ -216,9 +229,14 @@ extension PositionReport.Tag {
         return name.hasPrefix(Self.unknown) ? UInt64(name.dropFirst(Self.unknown.count), radix: 16) : nil
     }
 
-    /// Whether exiftool knows neither the tag nor what is in it. A single whole number is no position.
-    func isUnread(_ value: ArraySlice<UInt8>) -> Bool {
+    /// Whether exiftool knows neither the tag nor what is in it. A single whole number is no position. Most maker notes have
+    /// unknown tags: these count if they are two coordinates and a height at most.
+    func isUnread(_ value: ArraySlice<UInt8>, needsMakerNotes: Bool) -> Bool {
         if isUnknownMakerNote { return true }
+        if family == "MakerNotes" {
+            let isShort = value.split(separator: UInt8(ascii: " ")).count <= 3
+            return !needsMakerNotes && name.contains("_0x") && isShort && TelemetryText(Array(value)).hasPosition
+        }
         guard family == "EXIF" else { return false }
         if name.hasPrefix(Self.unknown) {
             return Int(String(decoding: value, as: UTF8.self)) == nil && !Self.youngTags.contains(name)
@@ -227,13 +245,20 @@ extension PositionReport.Tag {
         return value.starts(with: "(Binary data".utf8) && !name.contains("_0x") && !Self.binary.contains(name)
     }
 
+    /// The group, and the name without its last word, if this is it; see ``PositionName/stem(of:before:)``.
+    fileprivate func stem(before last: String) -> String? {
+        PositionName.stem(of: name, before: last).map { "\(group):\($0)" }
+    }
+
     /// Whether the name says that the tag holds a position.
     var isPosition: Bool {
         if Self.harmless.contains(name) { return false }
         if group == "GPS" || group == "GeoTiff" || group == "XMP-georss" || Self.geoTIFF.contains(name) { return true }
         if family == "XMP", Self.pictures.contains(name) { return true }
         let lowercased = name.lowercased()
-        if Self.wholeNames.contains(lowercased) || Self.words.contains(where: { lowercased.contains($0) }) {
+        if PositionName.isPlace(name) || Self.wholeNames.contains(lowercased)
+            || Self.words.contains(where: { lowercased.contains($0) })
+        {
             return true
         }
         return Self.familiesOfVideos.contains(family) && lowercased.contains("location")

@@ -1,7 +1,7 @@
 /// Recognises positions that devices write into texts, whatever the field is called.
 enum PositionText {
     /// Whether a text contains an ISO 6709 position (`+48.1370+011.5750/`), a sentence of a GPS receiver, XMP with a
-    /// position (`GPSLatitude`), or a named coordinate (`"lat": 48`, `lon=11.5750`).
+    /// position (`GPSLatitude`), or a named coordinate (`"lat": 48`, `homeLon=11.5750`, `<lat>48.1370`).
     static func isFound(in text: some Collection<UInt8>) -> Bool {
         let bytes = Array(text)
         return bytes.indices.contains { index in
@@ -9,32 +9,33 @@ enum PositionText {
             case UInt8(ascii: "+"), UInt8(ascii: "-"): isPoint(bytes[index...])
             case UInt8(ascii: "$"): isSentence(bytes[index...])
             case UInt8(ascii: "G"): bytes[index...].starts(with: "GPSLatitude".utf8)
-            case UInt8(ascii: ":"), UInt8(ascii: "="): namedNumber(around: index, in: bytes) != nil
+            case UInt8(ascii: ":"), UInt8(ascii: "="), UInt8(ascii: ">"): namedNumber(around: index, in: bytes) != nil
             default: false
             }
         }
     }
 
-    private static let names: Set = ["lat", "latitude", "lon", "lng", "longitude", "longtitude"]
     /// GeoJSON (RFC 7946, section 3.1).
     private static let list = "coordinates"
     private static let blanks = Set(" \t\r\n".utf8)
     private static let quotes = Set("\"'\\".utf8)
 
-    /// Returns the number of a coordinate, or a list of such: `"gpsLat":"48"`, `"coordinates":[11.5750,48.1370]`, or
-    /// `lat=48.1370`; nil if there is none.
+    /// Returns the number of a coordinate, or a list of such: `"gpsLat":"48"`, `"coordinates":[11.5750,48.1370]`,
+    /// `homeLat=48.1370`, or `<a:Lat>48.1370`; nil if there is none.
     ///
-    /// - Parameter mark: where the colon or the equals sign is.
+    /// - Parameter mark: where the colon, the equals sign or the bracket is.
     static func namedNumber(around mark: Int, in text: [UInt8]) -> Range<Int>? {
         let isJSON = text[mark] == UInt8(ascii: ":")
         let before = text[..<mark].suffix(40)
         let end = before.lastIndex { !blanks.contains($0) && !quotes.contains($0) } ?? mark
-        let start = before[..<end].lastIndex { !isLetter($0) && $0 != UInt8(ascii: "_") } ?? before.startIndex - 1
-        guard end < mark, start < end else { return nil }
+        let start = before[..<end].lastIndex { !isNameByte($0) } ?? before.startIndex - 1
+        // In coded data most names are shorter.
+        guard end < mark, end - start >= 3 else { return nil }
         if isJSON, start < 0 || !quotes.contains(text[start]) || !quotes.contains(text[end + 1]) { return nil }
-        var name = String(decoding: text[(start + 1)...end], as: UTF8.self).lowercased().filter { $0 != "_" }
+        let whole = String(decoding: text[(start + 1)...end], as: UTF8.self)
+        var name = whole.lowercased().filter { $0 != "_" }
         for prefix in ["gps", "map"] where name.hasPrefix(prefix) { name.removeFirst(prefix.count) }
-        guard name == list || names.contains(name) else { return nil }
+        guard name == list || PositionName.isCoordinate(name) || PositionName.isCoordinate(whole) else { return nil }
         let rest = text[(mark + 1)...].prefix(60)
         let gap = rest.prefix { blanks.contains($0) || quotes.contains($0) || name == list && $0 == UInt8(ascii: "[") }
         let number = rest[gap.endIndex...].prefix { byte in
@@ -45,8 +46,8 @@ enum PositionText {
         return number.startIndex..<number.endIndex
     }
 
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || isDigit(byte) || byte == UInt8(ascii: "_")
     }
 
     /// Longer texts are no subtitles. Searching one takes 50 times its size in memory.

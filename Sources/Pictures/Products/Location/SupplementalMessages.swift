@@ -1,7 +1,7 @@
 /// Messages beside the pictures in a stream of H.264, HEVC or VVC (SEI): AVCHD camcorders and cars write positions there.
 ///
-/// A unit with a message of an unknown maker becomes one of filler, of the same size.
-struct SupplementalMessages {
+/// A unit with a message of an unknown maker becomes one of filler, of the same size; so does a unit of an unknown kind.
+struct SupplementalMessages: StreamSearch {
     /// A codec whose streams have such messages.
     enum Codec: CaseIterable {
         case h264, hevc, vvc
@@ -27,13 +27,48 @@ struct SupplementalMessages {
 
         var headerSize: Int { self == .h264 ? 1 : 2 }
 
-        func isMessage(_ header: [UInt8]) -> Bool {
+        fileprivate func type(of header: [UInt8]) -> UInt8 {
             switch self {
-            case .h264: header[0] & 0x1F == 6
-            case .hevc: [39, 40].contains(header[0] >> 1 & 0x3F)
-            case .vvc: header.count > 1 && [23, 24].contains(header[1] >> 3)
+            case .h264: header[0] & 0x1F
+            case .hevc: header[0] >> 1 & 0x3F
+            case .vvc: header[1] >> 3
             }
         }
+
+        /// Returns a header of the same layer that makes a unit one of filler data.
+        fileprivate func filler(_ header: [UInt8]) -> [UInt8] {
+            switch self {
+            case .h264: [12]
+            case .hevc: [header[0] & 0x81 | 38 << 1, header[1]]
+            case .vvc: [header[0], header[1] & 7 | 25 << 3]
+            }
+        }
+
+        /// Returns the kind of a unit (table 7-1 of ITU-T H.264 and H.265, table 5 of H.266). Dolby Vision has types 62
+        /// and 63 of HEVC.
+        fileprivate func kind(of header: [UInt8]) -> Kind {
+            switch (self, type(of: header)) {
+            case (.h264, 6), (.hevc, 39...40), (.vvc, 23...24): .message
+            case (.h264, 9...11), (.hevc, 35...37), (.vvc, 20...22): .delimiter
+            case (.h264, 12), (.hevc, 38), (.vvc, 25): .filler
+            case (.h264, 1...5), (.h264, 7...8), (.h264, 13...15), (.h264, 19...21): .picture
+            case (.hevc, 0...9), (.hevc, 16...21), (.hevc, 32...34), (.hevc, 62...63): .picture
+            case (.vvc, 0...3), (.vvc, 7...10), (.vvc, 12...19): .picture
+            default: .foreign
+            }
+        }
+    }
+
+    /// What a unit is for.
+    fileprivate enum Kind {
+        /// Needed to decode the pictures.
+        case picture
+        /// The boundary of a picture or of the stream, with a byte of content at most.
+        case delimiter
+        case message
+        /// Nothing.
+        case filler
+        case foreign
     }
 
     private let codec: Codec
@@ -41,9 +76,11 @@ struct SupplementalMessages {
     private let sizeOfLength: Int
 
     private static let longest = 1 << 20
-    /// Rules of ITU-T T.35 for captions and for HDR10+: country and provider, and what follows.
+    /// HDR10+, under the rules of ITU-T T.35: country and provider, and what follows.
+    static let dynamicRange: [UInt8] = [0xB5, 0, 0x3C, 0, 1, 4]
+    /// The same for captions and for the part of a picture that matters.
     private static let registered: [[UInt8]] = [
-        [0xB5, 0, 0x31] + Array("GA94".utf8), [0xB5, 0, 0x31] + Array("DTG1".utf8), [0xB5, 0, 0x3C, 0, 1],
+        [0xB5, 0, 0x31] + Array("GA94".utf8) + [3], [0xB5, 0, 0x31] + Array("DTG1".utf8), dynamicRange,
     ]
     /// The UUIDs under which x264 and x265 state their options.
     private static let unregistered: [[UInt8]] = [
@@ -93,49 +130,68 @@ struct SupplementalMessages {
             let unit = (offset + UInt64(sizeOfLength))..<(offset + UInt64(sizeOfLength) + size)
             offset = unit.upperBound
             let header = Array(start.dropFirst(sizeOfLength))
-            guard unit.count >= codec.headerSize, codec.isMessage(header) else { continue }
-            guard unit.count <= Self.longest, let bytes = try part.bytes(at: unit.lowerBound, count: unit.count) else {
-                throw .refused("a message in the pictures of the video is too long")
-            }
-            if !areKnown(in: bytes) {
-                try patches.append(.filler((unit.lowerBound + UInt64(codec.headerSize))..<unit.upperBound))
-            }
+            if unit.count >= codec.headerSize { try patches += self.patches(forUnit: unit, header, in: part) }
         }
         return patches
+    }
+
+    private func patches(
+        forUnit unit: Range<UInt64>, _ header: [UInt8], in part: FilePart
+    ) throws(ProductFailure) -> Patches {
+        let kind = codec.kind(of: header)
+        // A few zeros may follow.
+        if kind == .picture || kind == .delimiter && unit.count <= codec.headerSize + 4 { return [] }
+        let content = (unit.lowerBound + UInt64(codec.headerSize))..<unit.upperBound
+        if kind == .message {
+            guard unit.count <= Self.longest, let bytes = try part.bytes(at: content.lowerBound, count: content.count)
+            else { throw .refused("a message in the pictures of the video is too long") }
+            return areKnown(Self.unescaped(bytes[...])) ? [] : [.filler(content)]
+        }
+        if kind == .filler, try Self.isPadding(content, in: part) { return [] }
+        return [.bytes(codec.filler(header), at: unit.lowerBound), .padding(content)]
+    }
+
+    /// Whether a range consists of ones, the bit that ends them, and zeros.
+    private static func isPadding(_ range: Range<UInt64>, in part: FilePart) throws(ProductFailure) -> Bool {
+        var offset = range.lowerBound
+        var hasEnded = false
+        while offset < range.upperBound {
+            let count = Int(min(UInt64(longest), range.upperBound - offset))
+            guard let bytes = try part.bytes(at: offset, count: count) else { return false }
+            for byte in bytes where byte != (hasEnded ? 0 : 0xFF) {
+                if hasEnded || byte != 0x80 && byte != 0 { return false }
+                hasEnded = true
+            }
+            offset += UInt64(count)
+        }
+        return true
     }
 
     /// Returns the changes that remove messages from a configuration of HEVC, which may hold some for all pictures.
     ///
-    /// - Parameters:
-    ///   - configuration: The content of `hvcC`.
-    ///   - offset: Where it is in the file.
+    /// - Parameter start: Where the content of `hvcC` is.
     static func patches(
-        forConfiguration configuration: ArraySlice<UInt8>, at offset: UInt64, isBare: Bool
+        forConfiguration start: UInt64, in part: FilePart, isBare: Bool
     ) throws(ProductFailure) -> Patches {
-        let reader = ByteReader(bytes: Array(configuration))
         let search = SupplementalMessages(codec: .hevc, sizeOfLength: 2, isBare: isBare)
         var patches = Patches()
-        var place = 23
-        for _ in 0..<(reader.number(at: 22, count: 1) ?? 0) {
-            let units = reader.number(at: place + 1, count: 2) ?? 0
+        var place = start + 23
+        for _ in 0..<(try part.number(at: start + 22, count: 1) ?? 0) {
+            let units = try part.number(at: place + 1, count: 2) ?? 0
             place += 3
             for _ in 0..<units {
-                guard let size = reader.number(at: place, count: 2), place + 2 + Int(size) <= reader.bytes.count else {
-                    return patches
+                guard let size = try part.number(at: place, count: 2),
+                    let header = try part.bytes(at: place + 2, count: 2)
+                else { return patches }
+                let unit = (place + 2)..<(place + 2 + size)
+                if size > 2, unit.upperBound <= part.range.upperBound {
+                    try patches += search.patches(forUnit: unit, header, in: part)
                 }
-                let unit = Array(reader.bytes[(place + 2)..<(place + 2 + Int(size))])
-                if unit.count > 2, search.codec.isMessage(unit), !search.areKnown(in: unit) {
-                    let start = offset + UInt64(place + 2)
-                    try patches.append(.filler((start + UInt64(search.codec.headerSize))..<(start + size)))
-                }
-                place += 2 + Int(size)
+                place = unit.upperBound
             }
         }
         return patches
     }
-
-    /// Whether a unit has no foreign messages.
-    private func areKnown(in unit: [UInt8]) -> Bool { areKnown(Self.unescaped(unit.dropFirst(codec.headerSize))) }
 
     /// Removes the bytes that keep a unit from imitating a start code (ITU-T H.264, 7.4.1.1).
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -174,13 +230,19 @@ struct SupplementalMessages {
         return true
     }
 
-    /// ITU-T H.274 and annex D of H.264 and H.265 define types up to 220.
+    /// Messages that only tell how to decode and show the pictures (ITU-T H.274, and annex D of H.264 and H.265).
+    private static let knownTypes: Set<Int> = [
+        0, 1, 2, 6, 7, 8, 9, 10, 11, 12, 13, 19, 21, 22, 23, 45, 46, 47, 128, 129, 130, 131, 132, 133, 134, 136, 137,
+        142,
+        144, 145, 147, 148, 149, 150, 151, 154, 155, 156, 165, 168, 176, 177, 179, 201, 203, 204, 205,
+    ]
+
     private func isKnown(_ type: Int, _ payload: ArraySlice<UInt8>) -> Bool {
         switch type {
         case 3: payload.allSatisfy { $0 == 0xFF }
         case 4: (isBare ? Self.registered.suffix(1) : Self.registered[...]).contains { payload.starts(with: $0) }
         case 5: !isBare && Self.unregistered.contains { payload.starts(with: $0) }
-        default: type <= 220
+        default: Self.knownTypes.contains(type)
         }
     }
 

@@ -8,10 +8,13 @@ struct TIFFParts {
     private let isLittle: Bool
     private var kept: [Range<UInt64>] = []
     private let removed: Set<UInt64>
+    private let isBare: Bool
     private let clearsRest: Bool
     private var removedValues: [Range<UInt64>] = []
 
     private static let mostDirectories = 1000
+    /// exiftool takes a note of each that leads where it has been.
+    private static let mostReferences = 10_000
     /// A strip for each row of a large picture.
     private static let mostParts = 1_000_000
     /// The size of a value, by type.
@@ -23,35 +26,57 @@ struct TIFFParts {
     /// Tags with the places of data, and those with its sizes: strips, tiles, and thumbnails.
     private static let data: [UInt64: UInt64] = [273: 279, 324: 325, 513: 514]
     private static let compression: UInt64 = 259
+    /// Data of Photoshop, with further pictures in it, and profiles of raw pictures. exiftool reports nothing of them.
+    private static let unread: Set<UInt64> = [37724, 50831, 50833]
+    /// Tags that show a page, and those of EXIF and of interoperability that ``PositionReport`` lets stay.
+    private static let needed = Set<UInt64>(
+        [1, 2, 262, 263, 266, 273, 274, 277, 292, 293, 296, 297, 301, 330, 332, 336, 347, 34665, 34675, 36864, 36867]
+            + [36881, 37121, 37521, 42240]
+    )
+    .union(254...259).union(278...284).union(317...325).union(338...341).union(512...521).union(529...532)
+    .union(40960...40965)
     /// JPEG in TIFF as it was before 1995: its tags lead to tables of unknown size.
     private static let oldJPEG: UInt64 = 6
     private static let JPEG: UInt64 = 7
+    private static let tablesOfJPEG: UInt64 = 347
 
     /// - Parameters:
     ///   - removed: The numbers of tags that go.
-    ///   - clearsRest: Whether all parts go that no directory leads to.
+    ///   - clearsRest: Whether all parts go that no directory leads to, and tags that exiftool does not report.
+    ///   - isBare: Whether only tags stay that show the picture.
     /// - Throws: ``ProductFailure``; `refused` if the directories can't be read.
     init(
-        in part: FilePart, removing removed: Set<UInt64> = [], clearsRest: Bool = true, _ cancellation: Cancellation
+        in part: FilePart, removing removed: Set<UInt64> = [], clearsRest: Bool = true, isBare: Bool = false,
+        _ cancellation: Cancellation
     ) throws(ProductFailure) {
         self.part = part
-        (self.removed, self.clearsRest) = (removed, clearsRest)
+        (self.clearsRest, self.isBare) = (clearsRest, isBare)
+        self.removed = clearsRest ? removed.union(Self.unread) : removed
         let start = part.range.lowerBound
         let header = try part.bytes(at: start, count: min(8, part.range.count)) ?? []
         isLittle = header.first == UInt8(ascii: "I")
         let reader = ByteReader(bytes: header, isLittleEndian: isLittle)
         // BigTIFF has another layout.
-        guard reader.number(at: 2, count: 2) == 42, let first = reader.number(at: 4, count: 4) else { return }
+        guard reader.number(at: 2, count: 2) == 42, let first = reader.number(at: 4, count: 4) else {
+            if isBare { throw Self.unreadable }
+            return
+        }
         kept.append(start..<(start + 8))
         var open = [first]
         var seen: Set<UInt64> = []
+        var references = 0
         while let offset = open.popLast() {
             try cancellation.check()
             guard offset > 0, seen.insert(offset).inserted else { continue }
             if seen.count > Self.mostDirectories { throw .refused("the picture has too many directories") }
-            guard let found = try readDirectory(at: start + offset, cancellation) else { return }
+            guard let found = try readDirectory(at: start + offset, cancellation) else {
+                if removedValues.isEmpty, !isBare { return }
+                throw Self.unreadable
+            }
             if kept.count > Self.mostParts { throw .refused("the picture has too many parts") }
             open += found
+            references += found.count
+            if references > Self.mostReferences { throw .refused("the picture has too many directories") }
         }
         var lost: UInt64 = 0
         let kept = KeptRanges(kept)
@@ -63,6 +88,8 @@ struct TIFFParts {
         // Some cameras call their raw files TIFF.
         if lost > UInt64(part.range.count) / 4 { throw .refused("no directory leads to a large part of the picture") }
     }
+
+    private static let unreadable = ProductFailure.refused("the parts of the picture can't be told apart")
 
     /// Keeps a directory and all that it leads to.
     ///
@@ -93,16 +120,17 @@ struct TIFFParts {
                 guard number * size <= part.range.upperBound - min(place, part.range.upperBound) else {
                     throw .refused("a value of the picture reaches over its end")
                 }
-                if removed.contains(tag) {
+                if goes(tag) {
                     removedValues.append(place..<(place + number * size))
                 } else {
                     kept.append(place..<(place + number * size))
                 }
             }
-            if removed.contains(tag) { continue }
+            if goes(tag) { continue }
             let isOfPlaces = Self.data[tag] != nil || Self.data.values.contains(tag)
             let isOfDirectories = Self.directories.contains(tag) || type == Self.typeOfDirectory
             if isOfDirectories { inner += try numbers(at: place, number, Int(size)) }
+            if tag == Self.tablesOfJPEG { try searchJPEG(place..<(place + number * size), cancellation) }
             if isOfPlaces || tag == Self.compression { values[tag] = try numbers(at: place, number, Int(size)) }
         }
         if values[Self.compression]?.first == Self.oldJPEG { return nil }
@@ -118,6 +146,8 @@ struct TIFFParts {
         return inner + (next.map { [$0] } ?? [])
     }
 
+    private func goes(_ tag: UInt64) -> Bool { removed.contains(tag) || isBare && !Self.needed.contains(tag) }
+
     /// Searches coded data that is a JPEG picture, in which exiftool reads nothing.
     private mutating func searchJPEG(_ range: Range<UInt64>, _ cancellation: Cancellation) throws(ProductFailure) {
         guard clearsRest else { return }
@@ -130,7 +160,7 @@ struct TIFFParts {
     private mutating func removeEntries(_ entries: [UInt8], at start: UInt64, _ next: UInt64?) throws(ProductFailure) {
         let reader = ByteReader(bytes: entries, isLittleEndian: isLittle)
         let all = 0..<(entries.count / 12)
-        let staying = all.filter { !removed.contains(reader.number(at: 12 * $0, count: 2) ?? 0) }
+        let staying = all.filter { !goes(reader.number(at: 12 * $0, count: 2) ?? 0) }
         if staying.count == all.count { return }
         // Memory is not for directories that overlap.
         guard all.count < 1000 else { throw .refused("a directory of the picture is too large") }

@@ -17,7 +17,7 @@ struct TelemetryText {
         tokens = Self.tokens(of: Array(Self.text(of: bytes).unicodeScalars))
     }
 
-    private static func text(of bytes: [UInt8]) -> String {
+    static func text(of bytes: [UInt8]) -> String {
         for start in [0, 2] {
             let isBig = bytes.dropFirst(start).starts(with: [0xFE, 0xFF])
             guard isBig || bytes.dropFirst(start).starts(with: [0xFF, 0xFE]) else { continue }
@@ -100,9 +100,14 @@ struct TelemetryText {
         if case .word(let word) = token { word.hasPrefix("gps") || words.contains(word) } else { false }
     }
 
-    /// Whether a number says where something is to a hundred metres.
+    /// Whether a number says where something is to a hundred metres, in degrees, or in degrees and minutes (`4808.2200`).
     private static func isExact(_ token: Token) -> Bool {
-        if case .number(let value, let decimals) = token { decimals >= 3 && value <= 180 } else { false }
+        guard case .number(let value, let decimals) = token else { return false }
+        return decimals >= 3 && (value <= 180 || decimals >= 4 && hasDegreesAndMinutes(value))
+    }
+
+    private static func hasDegreesAndMinutes(_ value: Double) -> Bool {
+        value >= 100 && value < 18_100 && value.truncatingRemainder(dividingBy: 100) < 60
     }
 
     /// Whether a field with a value begins here: `lat=48`, `[latitude: 48.1]`, `GPS(11.5755`.
@@ -140,28 +145,32 @@ struct TelemetryText {
         if case .number(let value, 0) = token { value >= 100_000 && value <= 1_800_000_000 } else { false }
     }
 
-    /// Whether a field of a GPS receiver begins here: `4808.2200,N`.
+    /// Whether a field of a GPS receiver begins here: `4808.2200,N`, `4808.2200N`, `N:4808.2200`.
     private static func isSentence(_ tokens: ArraySlice<Token>) -> Bool {
         var rest = tokens
+        let isAfterDirection = takeDirection(&rest)
+        if isAfterDirection { _ = take(&rest, [":"]) }
         guard case .number(let value, let decimals)? = rest.popFirst(), decimals >= 2, value < 18_100 else {
             return false
         }
-        return take(&rest, [","]) && takeDirection(&rest)
+        if !isAfterDirection, take(&rest, [","]) { return takeDirection(&rest) }
+        return decimals >= 3 && hasDegreesAndMinutes(value) && (isAfterDirection || takeDirection(&rest))
     }
 
-    /// Whether an angle begins here: `47°07'`, `47.123°`, `N 47 7' 24`, `N47 07 24`, `47:07:24 N`.
+    /// Whether an angle begins here: `47°07'`, `47.123°`, `N47°07.4`, `N 47 7' 24`, `N47 07 24`, `N 47 07.402`, `47:07:24 N`.
     private static func hasMinutes(_ tokens: ArraySlice<Token>) -> Bool {
         var rest = tokens
         let isAfterDirection = takeDirection(&rest)
         guard case .number(let value, let decimals)? = rest.popFirst(), value <= 180 else { return false }
         if take(&rest, degrees) {
             if decimals >= 3 { return true }
-            return takeSixtieth(&rest) && take(&rest, minutes)
+            return takeSixtieth(&rest) != nil && (take(&rest, minutes) || isAfterDirection || takeDirection(&rest))
         }
         let isClock = take(&rest, [":"])
-        guard isClock || isAfterDirection, takeSixtieth(&rest) else { return false }
+        guard isClock || isAfterDirection, let decimals = takeSixtieth(&rest) else { return false }
+        if isAfterDirection, decimals >= 3 { return true }
         let hasMark = take(&rest, isClock ? [":"] : minutes)
-        guard takeSixtieth(&rest) else { return isAfterDirection && !isClock && hasMark }
+        guard takeSixtieth(&rest) != nil else { return isAfterDirection && !isClock && hasMark }
         return isAfterDirection || hasMark && takeDirection(&rest)
     }
 
@@ -178,9 +187,11 @@ struct TelemetryText {
     }
 
     /// Takes minutes or seconds.
-    private static func takeSixtieth(_ rest: inout ArraySlice<Token>) -> Bool {
-        guard case .number(let value, _)? = rest.first, value < 60 else { return false }
+    ///
+    /// - Returns: the number of decimals; nil if there are none.
+    private static func takeSixtieth(_ rest: inout ArraySlice<Token>) -> Int? {
+        guard case .number(let value, let decimals)? = rest.first, value < 60 else { return nil }
         rest.removeFirst()
-        return true
+        return decimals
     }
 }

@@ -51,22 +51,34 @@ struct MovieBoxes {
     }
 
     private mutating func read(movie: Box, in part: FilePart) throws(ProductFailure) {
-        for box in try children(of: movie.content, in: part) {
-            if box.type == "uuid" { try read(uuid: box, in: part) }
-            if box.type == "trak" { try read(track: box, in: part) }
-        }
+        for box in try readMetadata(in: movie, part) where box.type == "trak" { try read(track: box, in: part) }
     }
+
+    /// Looks for metadata in a box, and in its user data.
+    ///
+    /// - Returns: the boxes in it.
+    private mutating func readMetadata(in box: Box, _ part: FilePart) throws(ProductFailure) -> [Box] {
+        let boxes = try children(of: box.content, in: part)
+        var found = boxes
+        for inner in boxes where inner.type == "udta" { found += try children(of: inner.content, in: part) }
+        for inner in found {
+            if inner.type == "uuid" { try read(uuid: inner, in: part) }
+            if inner.type == "XMP_" { note(Self.metadata) }
+        }
+        return boxes
+    }
+
+    private static let metadata = "metadata that a conversion does not keep"
 
     private mutating func read(uuid box: Box, in part: FilePart) throws(ProductFailure) {
         let id = try part.bytes(at: box.content.lowerBound, count: 16) ?? []
-        if !Self.harmlessUUIDs.contains(Array(id.prefix(4))) { note("metadata that a conversion does not keep") }
+        if !Self.harmlessUUIDs.contains(Array(id.prefix(4))) { note(Self.metadata) }
     }
 
     private mutating func read(track: Box, in part: FilePart) throws(ProductFailure) {
-        for box in try children(of: track.content, in: part) where box.type == "uuid" { try read(uuid: box, in: part) }
         var path = track
         for type in ["mdia", "minf", "stbl", "stsd"] {
-            guard let inner = try children(of: path.content, in: part).first(where: { $0.type == type }) else { return }
+            guard let inner = try readMetadata(in: path, part).first(where: { $0.type == type }) else { return }
             path = inner
         }
         guard path.content.count >= 8, path.content.count <= Self.longestDescription else { return }

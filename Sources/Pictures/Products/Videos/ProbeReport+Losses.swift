@@ -12,8 +12,10 @@ extension ProbeReport {
         let pictures = streams.filter { $0.kind == "video" }
         if pictures.count > 1 { return "several tracks of pictures" }
         for stream in pictures {
-            let sideData = stream.sideDataList ?? []
-            if sideData.contains(where: { $0.type == "Spherical Mapping" }) { return "spherical pictures (360°)" }
+            let sideData = (stream.sideDataList ?? []) + (frames ?? []).flatMap { $0.sideDataList ?? [] }
+            if stream.tags?["spherical-video"] != nil || sideData.contains(where: { $0.type == "Spherical Mapping" }) {
+                return "spherical pictures (360°)"
+            }
             let stereo = stream.tags?["stereo_mode"] ?? "mono"
             if stereo != "mono" || sideData.contains(where: { $0.type == "Stereo 3D" && $0.detail != "2D" }) {
                 return "stereoscopic pictures"

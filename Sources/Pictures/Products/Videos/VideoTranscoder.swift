@@ -106,8 +106,8 @@ package struct VideoTranscoder: ProductStep {
 extension ProbeReport {
     /// Where the video was taken (ISO 6709, annex H), if the tag holds nothing else.
     fileprivate var place: String? {
-        let tags = format?.tags ?? [:]
-        guard let text = tags["com.apple.quicktime.location.ISO6709"] ?? tags["location"], text.count <= 50 else {
+        let tags = format?.tags
+        guard let text = tags?["com.apple.quicktime.location.ISO6709"] ?? tags?["location"], text.count <= 50 else {
             return nil
         }
         return text.allSatisfy { $0.isASCII && ($0.isNumber || "+-./".contains($0)) } ? text : nil

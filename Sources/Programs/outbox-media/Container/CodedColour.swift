@@ -12,6 +12,19 @@ struct CodedColour {
         transfer = bytes[1]
     }
 
+    /// Returns the colours that a profile tells in its tag `cicp` (ICC.1:2022, 9.2.17); nil if it tells none.
+    static func named(in profile: [UInt8]) -> CodedColour? {
+        let bytes = Bytes(profile)
+        let (header, entry) = (128, 12)
+        guard let count = try? bytes.int(at: header, count: 4), count <= profile.count / entry else { return nil }
+        for place in stride(from: header + 4, to: header + 4 + entry * count, by: entry)
+        where (try? bytes.text(at: place, count: 4)) == "cicp" {
+            guard let start = try? bytes.int(at: place + 4, count: 4), start + 10 <= profile.count else { return nil }
+            return CodedColour(Array(profile[(start + 8)..<(start + 10)]))
+        }
+        return nil
+    }
+
     /// Whether these are the colours of sRGB.
     var isSRGB: Bool { primaries == 1 && transfer == 13 }
 

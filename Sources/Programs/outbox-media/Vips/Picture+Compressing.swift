@@ -14,6 +14,9 @@
             if header.pages > 1 || header.hasAlpha { return [] }
             // More than 8 bits mean high dynamic range.
             if format == .heif, !header.fitsJPEG { return [] }
+            // Converted to sRGB, light beyond white is lost.
+            let profile = header.fitsJPEG ? nil : header.metadata(VIPS_META_ICC_NAME)
+            if profile.flatMap(CodedColour.named)?.highDynamicRange != nil { return [] }
             do {
                 let metadata = try metadata()
                 let encoded = try encoded(quality: quality, maximumSide: maximumSide)

@@ -69,7 +69,11 @@ public final class Receiver: Sendable {
                 try SmallPictures(store, worker: worker)
             }
         } catch {
-            throw .cannotCreate("cannot create \(configuration.root)/thumbnails: \(error)")
+            // A full disk, perhaps. Pages show the pictures themselves.
+            smallPictures = nil
+            logger.error(
+                "small pictures are off until the next start",
+                metadata: ["error": "cannot create \(configuration.root)/thumbnails: \(error)"])
         }
     }
 

@@ -46,4 +46,26 @@ import Testing
         #expect(many.count { !$0.arrivedBlocks.isEmpty } > 10)
         try await Poll.until("the digests of a") { many.allSatisfy(\.arrivedBlocks.isEmpty) }
     }
+
+    /// Each but the first is compared with the object that another of them became, outside of any batch.
+    @Test func uploadsOfOneLargeContentBecomeOneObject() async throws {
+        let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let store = try Store(
+            path: root.path,
+            limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 100),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+        let content = Data(repeating: 1, count: 18 * TestServer.blockSize)
+        let plan = UploadPlan(
+            user: "a", size: Int64(content.count), md5: try #require(Hex128(TestServer.md5(content))), fileName: "a",
+            path: nil, type: "video/mp4", modified: nil)
+        let ids = try await store.preLoad(Array(repeating: plan, count: 4), user: "a").map(\.id)
+        let uploads = try ids.map { id in try #require(store.open.first { $0.id == id }) }
+        for upload in uploads { try send(0..<18, of: upload, to: store) }
+        for upload in uploads { store.advance(upload) }
+        try await Poll.until("all to be finished") {
+            ids.allSatisfy { if case .finished = store.answer(for: $0, user: "a") { true } else { false } }
+        }
+        #expect(try store.objects.all(md5: plan.md5).count == 1)
+    }
 }

@@ -23,7 +23,10 @@ struct PortraitRoutes {
                 if let payload = try parser.payload(in: chunk) { try draft.append(payload) }
             }
             try parser.finish()
-            try draft.finish()
+            // Waits for the disk, which the thread of many connections must not.
+            try await store.largeWork.inTurn(of: user) { [store, draft] in
+                try await Task(executorPreference: store.largeFileThreads) { try draft.finish() }.value
+            }
         } catch {
             draft.discard()
             throw error

@@ -53,7 +53,13 @@ struct Journal: ~Copyable {
     /// - Parameter lines: The number of lines in the existing journal.
     init(appendingIn folder: Folder, lines: Int = 0) throws(Errno) {
         let file = try folder.open(Self.name, O_RDWR | O_APPEND | O_CREAT, mode: 0o600)
-        let length = try Self.endLastLine(of: file)
+        var length = try file.status().size
+        do throws(Errno) {
+            length = try Self.endLastLine(of: file)
+        } catch .noSpace {
+            // What follows would continue the line, so the journal is rewritten before a confirmation.
+            isSuspect = true
+        }
         self.folder = folder
         self.file = file
         self.length = length

@@ -15,25 +15,37 @@ struct PortraitBook: Sendable {
     /// The portraits by the secret part of their URL.
     private var portraits: [Hex128: Portrait] = [:]
     private var current: [String: Hex128] = [:]
+    /// What all portraits of a user count for.
+    private var charges: [String: Int64] = [:]
 
     /// Makes a portrait the current one of its user.
     mutating func add(_ token: Hex128, user: String, at time: Int64, size: Int64) {
         if let former = current[user], former != token { portraits[former]?.supersededAt = time }
+        charge(portraits[token], -1)
         portraits[token] = Portrait(user: user, at: time, size: size)
+        charge(portraits[token], 1)
         current[user] = token
     }
 
-    /// Returns what all portraits of the user count for.
-    func charge(of user: String) -> Int64 {
-        portraits.values.reduce(0) { $1.user == user ? $0 + Charge.file($1.size) + Charge.entry : $0 }
+    private mutating func charge(_ portrait: Portrait?, _ sign: Int64) {
+        guard let portrait else { return }
+        charges[portrait.user, default: 0] += sign * (Charge.file(portrait.size) + Charge.entry)
     }
 
+    /// Returns what all portraits of the user count for.
+    func charge(of user: String) -> Int64 { charges[user] ?? 0 }
+
     /// Returns the superseded portraits that are too old or exceed the limit of their user.
-    /// - Parameter lacksSpace: whether the quota leaves a user no former portraits.
-    func expired(at time: Int64, lacksSpace: (String) -> Bool = { _ in false }) -> [Hex128] {
+    ///
+    /// - Parameters:
+    ///   - user: whose portraits; nil for all.
+    ///   - lacksSpace: whether the quota leaves a user no former portraits.
+    func expired(
+        at time: Int64, of user: String? = nil, lacksSpace: (String) -> Bool = { _ in false }
+    ) -> [Hex128] {
         var former: [String: [(token: Hex128, since: Int64)]] = [:]
         for (token, portrait) in portraits {
-            guard let since = portrait.supersededAt else { continue }
+            guard let since = portrait.supersededAt, user == nil || user == portrait.user else { continue }
             former[portrait.user, default: []].append((token, since))
         }
         return former.flatMap { user, former in
@@ -46,8 +58,9 @@ struct PortraitBook: Sendable {
     }
 
     mutating func forget(_ token: Hex128) {
-        guard let portrait = portraits.removeValue(forKey: token), current[portrait.user] == token else { return }
-        current[portrait.user] = nil
+        guard let portrait = portraits.removeValue(forKey: token) else { return }
+        charge(portrait, -1)
+        if current[portrait.user] == token { current[portrait.user] = nil }
     }
 
     /// Corrects all times after the system's clock was set forward by `seconds`.

@@ -68,8 +68,7 @@ extension Store {
     }
 
     private func digestLater(_ next: Upload.Digesting, of upload: Upload) {
-        // Whoever waits for a turn must not occupy the threads' queue.
-        Task { [weak self, digestWork, digestThreads] in
+        Task(executorPreference: digestQueue) { [weak self, digestWork, digestThreads] in
             await digestWork.inTurn(of: upload.plan.user) {
                 let work = Task(executorPreference: digestThreads) {
                     self?.take(.digest(next), of: upload, on: .digestThread)
@@ -98,30 +97,42 @@ extension Store {
                 metadata: ["id": "\(upload.id)", "user": "\(upload.plan.user)", "name": "\(upload.plan.quotedName)"])
             return reject(upload)
         }
-        guard upload.isLarge else { return finishLater(upload) }
-        // Write and compare the file before its batch, so that the batch need not wait for it.
+        if upload.isLarge { prepareLater(upload) } else { finishLater(upload) }
+    }
+
+    /// Writes and compares a large file before its batch, so that the batch need not wait for it.
+    func prepareLater(_ upload: Upload) {
         Task(executorPreference: largeFileThreads) {
             await self.largeWork.inTurn(of: upload.plan.user) {
-                guard !self.write([upload]).isEmpty else { return }
-                self.prepare(upload)
+                guard !self.write([upload]).isEmpty, self.prepare(upload) else { return }
                 self.finishLater(upload)
             }
         }
     }
 
-    private func prepare(_ upload: Upload) {
+    /// Compares a large file with the objects that may have its bytes.
+    ///
+    /// - Returns: Whether that worked.
+    private func prepare(_ upload: Upload) -> Bool {
+        guard upload.object == nil else { return true }
         do throws(Errno) {
-            guard upload.object == nil else { return }
             let known = withBooks { $0.catalog.contents(upload.plan.content) }
-                .prefix(limits.mostTwins).map(\.object)
-            if let object = try objects.duplicate(of: upload.dataName, in: uploads, among: known) {
-                try uploads.remove(upload.dataName)
-                upload.moved(to: object, isNew: false)
+            for object in try candidates(for: upload, among: known) where !upload.differs(from: object) {
+                if try objects.duplicate(of: upload.dataName, in: uploads, among: [object]) != nil {
+                    try uploads.remove(upload.dataName)
+                    upload.moved(to: object, isNew: false)
+                    return true
+                }
+                upload.differed(from: object)
             }
+            return true
+        } catch .noSuchFileOrDirectory {
+            // Somebody removed the data file.
+            reject(upload)
         } catch {
-            // The batch will meet the same error.
-            logger.debug("cannot deduplicate an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
+            failed(upload, error)
         }
+        return false
     }
 
     /// Forgets all blocks of an upload whose bytes are not, or no longer, the announced content. The client may send

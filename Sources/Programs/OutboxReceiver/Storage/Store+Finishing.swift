@@ -56,6 +56,11 @@ extension Store {
             do throws(Errno) {
                 let key = upload.plan.content
                 let known = contents[key] ?? withBooks { $0.catalog.contents(key) }
+                guard try isCompared(upload, among: known) else {
+                    // This content is known since the upload was prepared.
+                    prepareLater(upload)
+                    continue
+                }
                 guard let item = try place(upload, among: known, &openFolder) else {
                     reject(upload)
                     continue
@@ -143,18 +148,30 @@ extension Store {
         return Placed(upload: upload, content: content, isChanged: former == nil || hasNewPath, name: name)
     }
 
-    /// Returns the existing object with the same bytes, or turns the data file into a new object. Candidates are the
-    /// user's own contents and unused objects, left by a kill or power cut between a batch's rename and its journal
-    /// entries. Other users' contents are never compared: the free space or the time would tell what they have.
+    /// Returns the objects that may have the bytes of an upload: the user's own contents, and unused objects, left by a kill
+    /// or power cut between a batch's rename and its journal entries. Other users' contents are never compared: the free
+    /// space or the time would tell what they have.
+    ///
+    /// - Parameter known: The user's contents with this MD5 and size.
+    func candidates(for upload: Upload, among known: [Content]) throws(Errno) -> [ObjectName] {
+        try known.prefix(limits.mostTwins).map(\.object)
+            + objects.all(md5: upload.plan.md5).filter { object in
+                !objects.isNew(object) && withBooks { !$0.catalog.uses(object) }
+            }
+    }
+
+    /// Whether nothing is left to compare that would take long.
+    private func isCompared(_ upload: Upload, among known: [Content]) throws(Errno) -> Bool {
+        guard upload.isLarge, upload.object == nil else { return true }
+        return try candidates(for: upload, among: known).allSatisfy(upload.differs(from:))
+    }
+
+    /// Returns the existing object with the same bytes, or turns the data file into a new object.
     private func object(of upload: Upload, among known: [Content]) throws(Errno) -> ObjectName? {
         if let object = upload.object { return object }
         let plan = upload.plan
         try uploads.seal(upload.dataName, modified: plan.modified)
-        let candidates =
-            try known.prefix(limits.mostTwins).map(\.object)
-            + objects.all(md5: plan.md5).filter { object in
-                !objects.isNew(object) && withBooks { !$0.catalog.uses(object) }
-            }
+        let candidates = upload.isLarge ? [] : try candidates(for: upload, among: known)
         if let object = try objects.duplicate(of: upload.dataName, in: uploads, among: candidates) {
             try uploads.remove(upload.dataName)
             upload.moved(to: object, isNew: false)
@@ -215,7 +232,7 @@ extension Store {
         }
     }
 
-    private func failed(_ upload: Upload, _ error: any Error) {
+    func failed(_ upload: Upload, _ error: any Error) {
         logger.error("cannot finish an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])
         upload.assemblyFailed(at: now())
     }

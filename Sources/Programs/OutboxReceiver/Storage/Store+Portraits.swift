@@ -13,14 +13,15 @@ extension Store {
             try books.journal.append([.portrait(token, user: user, at: time, size: size)])
             books.catalog.portraits.add(token, user: user, at: time, size: size)
         }
-        removeFormerPortraits()
+        removeFormerPortraits(of: user)
         try await settle()
     }
 
-    func removeFormerPortraits() {
+    /// - Parameter user: whose portraits; nil for all.
+    func removeFormerPortraits(of user: String? = nil) {
         let time = now()
         let expired = withBooks { books in
-            books.catalog.portraits.expired(at: time) { room(for: $0, books.catalog) < 0 }
+            books.catalog.portraits.expired(at: time, of: user) { room(for: $0, books.catalog) < 0 }
         }
         for token in expired {
             do throws(Errno) {

@@ -68,6 +68,8 @@ final class Store: Sendable {
     let digestThreads = DiskThreads(count: 2)
     /// Of a user's uploads, so many are digested at a time.
     let digestWork = Turns(most: 2)
+    /// Where the others wait: on `digestThreads` they would come before another user's.
+    let digestQueue = DiskThreads(count: 1)
     /// Threads for work on a whole large file: the wait for the disk, comparison, SHA-256. Separate from the digests,
     /// for which requests wait.
     let largeFileThreads = DiskThreads(count: 4)

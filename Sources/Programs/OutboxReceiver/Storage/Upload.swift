@@ -38,6 +38,8 @@ final class Upload: Sendable {
         var object: ObjectName?
         /// Whether the object is the upload's own data file, not an earlier one with the same bytes.
         var isNewObject = false
+        /// Objects that have other bytes.
+        var others: Set<ObjectName> = []
         /// The bytes are not the announced content, or the disk may have lost some.
         var isDistrusted = false
         /// The disk may have lost correct bytes, so the receiver must forget the upload.
@@ -330,6 +332,13 @@ final class Upload: Sendable {
     /// The object made from the data file; nil if that object existed before.
     var newObject: ObjectName? { state.withLock { $0.isNewObject ? $0.object : nil } }
 
+    /// Whether the upload was compared with this object, which has other bytes.
+    func differs(from object: ObjectName) -> Bool { state.withLock { $0.others.contains(object) } }
+
+    func differed(from object: ObjectName) {
+        state.withLock { _ = $0.others.insert(object) }
+    }
+
     /// - Parameter isNew: Whether the object is the upload's own data file.
     func moved(to object: ObjectName, isNew: Bool) {
         state.withLock { state in
@@ -373,6 +382,7 @@ final class Upload: Sendable {
             forgetBlocks(&state)
             state.object = nil
             state.isNewObject = false
+            state.others = []
             state.isDistrusted = false
             state.phase = .open
             state.hasFailed = true

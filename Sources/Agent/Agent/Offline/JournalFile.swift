@@ -22,7 +22,7 @@ package final class JournalFile {
             return
         }
         // LMDB must not map a file that may be damaged. A running agent has checked its ledger.
-        if !StateDirectory.isOwned(state),
+        if !StateDirectory.isOwned(state), !LedgerCare.isTrusted(state: state),
             case .damaged(let reason)? = try? LedgerFile(directory: state).inspect()
         {
             throw .inputOutput(path: path, reason: "the ledger is damaged (\(reason)); `outbox run` rebuilds it")

@@ -29,7 +29,7 @@ package final class EventHub: Sendable {
         case avatar(AvatarNews)
     }
 
-    /// What an event is told with.
+    /// The id of an event.
     struct EventID: Equatable, Sendable {
         /// The number of the journal's last row until then.
         var outcome: UInt64

@@ -52,6 +52,13 @@ package final class LedgerCare: Sendable {
         return ledger
     }
 
+    /// Whether a start would open the ledger without checking it first. For programs that only read.
+    package static func isTrusted(state: String, boot: String = LedgerMarkFile.bootID()) -> Bool {
+        guard let mark = try? LedgerMarkFile(reading: state + "/ledger-mark", boot: boot) else { return false }
+        let size = LedgerFile(directory: state).size ?? 0
+        return LedgerCheck(after: mark.read(), crashes: 0, boot: boot, size: size) == .none
+    }
+
     /// Records that the ledger was closed.
     package func close() {
         if let mark, mark.read()?.phase == .running { mark.note(.closed, crashes: 0) }

@@ -19,6 +19,14 @@ package final class LedgerMarkFile: Sendable {
         self.boot = boot
     }
 
+    /// Opens the file of another process, for reading.
+    ///
+    /// - Throws: `Errno` of open(2).
+    init(reading path: String, boot: String) throws(Errno) {
+        file = try SharedDescriptor(opening: path, flags: O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+        self.boot = boot
+    }
+
     /// Returns the mark; `nil` if the file holds none.
     func read() -> LedgerMark? {
         var bytes = [UInt8](repeating: 0, count: 128)

@@ -114,6 +114,19 @@ struct LedgerCareTests {
         #expect(try mark()?.phase == .closed)
     }
 
+    @Test("readers trust a large ledger after a clean end, and check it after a crash")
+    func trust() async throws {
+        func isTrusted() -> Bool { LedgerCare.isTrusted(state: directory.path, boot: "boot") }
+        #expect(!isTrusted())
+        try await leave(7, bytes: 100)
+        #expect(!isTrusted(), "a small ledger is always checked")
+        try await leave(8, bytes: Int(LedgerCheck.smallFile) + 1)
+        #expect(isTrusted())
+        let line = LedgerMark(phase: .crashed, crashes: 1, boot: "boot").line
+        try Data(line.utf8).write(to: URL(fileURLWithPath: directory.path("ledger-mark")))
+        #expect(!isTrusted())
+    }
+
     @Test("a ledger that repeatedly crashed the agent is rebuilt even if it looks sound, and loses nothing")
     func crashLoop() async throws {
         try await leave(7)

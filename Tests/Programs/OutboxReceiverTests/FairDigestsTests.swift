@@ -8,6 +8,13 @@ import Testing
 @Suite struct FairDigestsTests {
     private static let blocks = 8
 
+    private static func store(_ root: URL) throws -> Store {
+        try Store(
+            path: root.path,
+            limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 100),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+    }
+
     private func send(_ blocks: Range<Int>, of upload: Upload, to store: Store) throws {
         let bytes = [UInt8](repeating: 1, count: TestServer.blockSize)
         for block in blocks {
@@ -20,10 +27,7 @@ import Testing
     @Test func aUserDoesNotWaitForAllDigestsOfAnother() async throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
-        let store = try Store(
-            path: root.path,
-            limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 100),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+        let store = try Self.store(root)
         func open(_ user: String) async throws -> Upload {
             let plan = UploadPlan(
                 user: user, size: Int64(Self.blocks * TestServer.blockSize), md5: .random(), fileName: "a", path: nil,
@@ -51,10 +55,7 @@ import Testing
     @Test func uploadsOfOneLargeContentBecomeOneObject() async throws {
         let root = FileManager.default.temporaryDirectory.appending(path: "receiver-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
-        let store = try Store(
-            path: root.path,
-            limits: Store.Limits(freeSpaceFloor: 0, maximumFileSize: 1 << 30, maximumOpenUploads: 100),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, now: { 1000 })
+        let store = try Self.store(root)
         let content = Data(repeating: 1, count: 18 * TestServer.blockSize)
         let plan = UploadPlan(
             user: "a", size: Int64(content.count), md5: try #require(Hex128(TestServer.md5(content))), fileName: "a",

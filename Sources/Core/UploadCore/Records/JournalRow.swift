@@ -126,15 +126,7 @@ extension JournalRow.Outcome {
     }
 
     /// The final state with this outcome; nil for what becomes of the agent itself.
-    public var state: FileState? {
-        switch self {
-        case .done: .done
-        case .failed: .failed
-        case .cancelled: .cancelled
-        case .rejected: .rejected
-        case .idle, .trouble, .recovered: nil
-        }
-    }
+    public var state: FileState? { FileState.allCases.first { Self($0) == self } }
 
     /// The word in texts and JSON.
     public var word: String { "\(self)" }

@@ -40,7 +40,7 @@ struct JournalName {
     private let parts: [GlobPattern]
     /// The content with this key, if the name is one.
     private let key: ContentKey?
-    /// What all names that match begin with, as the index has it; empty if it can't be said.
+    /// The bytes that each matching name begins with in the index; empty if there are none.
     let prefix: [UInt8]
 
     /// - Returns: nil if no path can match.

@@ -72,11 +72,11 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func close(_ channel: any Channel, in time: TimeAmount) {
         deadline?.cancel()
-        deadline = isGone ? nil : Self.closing(channel, in: time)
+        deadline = closing(channel, in: time)
     }
 
-    private static func closing(_ channel: any Channel, in time: TimeAmount) -> Scheduled<Void> {
-        channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    private func closing(_ channel: any Channel, in time: TimeAmount) -> Scheduled<Void>? {
+        isGone ? nil : channel.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
     }
 
     // MARK: Requests
@@ -144,11 +144,11 @@ final class RequestGuard: ChannelDuplexHandler, RemovableChannelHandler {
         let channel = context.channel
         let time = limits.pieceTime
         unsentPieces += 1
-        if unsentPieces == 1, !isGone { pieceDeadline = Self.closing(channel, in: time) }
+        if unsentPieces == 1 { pieceDeadline = closing(channel, in: time) }
         written.futureResult.assumeIsolated().whenComplete { _ in
             self.unsentPieces -= 1
             self.pieceDeadline?.cancel()
-            self.pieceDeadline = self.unsentPieces > 0 && !self.isGone ? Self.closing(channel, in: time) : nil
+            self.pieceDeadline = self.unsentPieces > 0 ? self.closing(channel, in: time) : nil
         }
         return written
     }

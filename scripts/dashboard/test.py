@@ -279,6 +279,8 @@ class Uploads(PageTest):
         self.expect("#needs .muted", "connect")
         self.report("ledger", "the ledger cannot be written: Input/output error; free space on the file system of the state directory")
         self.expect("#headline", "The disk is full since ")
+        self.report("server", "no \u202e entry")
+        self.expect("#needs .muted", "No \\u{202e} entry.")
 
     def test_skip_link_stays_in_its_part(self):
         self.page.click("nav a[href='#activity']")

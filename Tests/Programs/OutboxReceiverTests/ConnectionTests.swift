@@ -241,21 +241,45 @@ import Testing
         #expect(plan.seat(ids[4], from: Self.here) == ids[0])
     }
 
-    @Test(arguments: [(SeatPlan.Visitor.guest, 2), (.user("mallory"), 4)])
+    @Test(arguments: [(SeatPlan.Visitor.guest, 1), (.user("mallory"), 4)])
     func neitherGuestsNorOneUserTakeAllSeats(visitor: SeatPlan.Visitor, share: Int) {
-        for (total, perAddress) in [(8, 100), (100, 8)] {
+        for (total, perAddress) in [(7, 100), (100, 7)] {
             var plan = SeatPlan(total: total, perAddress: perAddress)
             let guests = (0..<16).map { _ in Guest() }
             let ids = guests.map { ObjectIdentifier($0) }
-            for id in ids.prefix(8) {
+            for id in ids.prefix(7) {
                 #expect(plan.seat(id, from: Self.here) == nil)
                 plan.vouch(for: id, as: visitor)
             }
             // Others, who are vouched for, take the seats of those beyond the share.
-            for (index, id) in ids.dropFirst(8).enumerated() {
-                let isFree = index < 8 - share
+            for (index, id) in ids.dropFirst(7).enumerated() {
+                let isFree = index < 7 - share
                 #expect(plan.seat(id, from: Self.here) == (isFree ? ids[share + index] : id))
                 plan.vouch(for: id, as: .user("\(index)"))
+            }
+        }
+    }
+
+    /// The visitors with the most connections make room for others, one connection at a time.
+    @Test(arguments: [[SeatPlan.Visitor.user("eve"), .user("mallory")], [.user("eve"), .user("mallory"), .guest]])
+    func severalUsersTogetherDoNotTakeAllSeats(visitors: [SeatPlan.Visitor]) {
+        for (total, perAddress) in [(16, 100), (100, 16)] {
+            var plan = SeatPlan(total: total, perAddress: perAddress)
+            let all = (0..<200).map { _ in Guest() }
+            let ids = all.map { ObjectIdentifier($0) }
+            for (index, id) in ids.prefix(160).enumerated() {
+                _ = plan.seat(id, from: Self.here)
+                plan.vouch(for: id, as: visitors[index % visitors.count])
+            }
+            for id in ids.dropFirst(160).prefix(3) {
+                #expect(plan.seat(id, from: Self.here) != id)
+                plan.vouch(for: id, as: .user("owner"))
+            }
+            // The owner's connections stay, however many arrive.
+            for id in ids.dropFirst(163) {
+                let leaving = plan.seat(id, from: Self.here)
+                #expect(leaving.map { !ids[160..<163].contains($0) } ?? true)
+                plan.vouch(for: id, as: visitors[0])
             }
         }
     }

@@ -37,6 +37,22 @@ import Testing
         #expect(!lines.contains { $0.contains("secret") || $0.contains(secret) || $0.contains("\n") })
     }
 
+    @Test func longNamesMakeNoLongLines() async throws {
+        let log = RecordedLog()
+        try await TestServer.run(logger: log.logger) { server in
+            let files = (0..<50).map { number in
+                [
+                    "fileName": "a.jpg", "totalSize": 1, "md5": TestServer.md5(Data([UInt8(number)])),
+                    "path": String(repeating: "\u{202e}", count: 1000) + "\(number)",
+                ] as [String: Any]
+            }
+            _ = try server.post("/fileSection/preLoad.do", ["files": files])
+        }
+        let line = try #require(log.lines.first { $0.hasPrefix("info preLoad") })
+        #expect(line.utf8.count < 10_000)
+        #expect(line.contains(" more]"))
+    }
+
     @Test(arguments: [
         ("plain ä 海", "\"plain ä 海\""), ("a\"b\\c", #""a\"b\\c""#),
         ("\u{202e}\u{2028}\u{1b}[31m", #""\u{202e}\u{2028}\u{1b}[31m""#),

@@ -74,6 +74,33 @@ import Testing
         #expect(stage.worker.most == 2)
     }
 
+    @Test func hugePicturesOfSeveralUsersLeaveAWorkerToOthers() async throws {
+        let stage = try Stage(GatedPictures(isHuge: { $0.first == 200 }))
+        defer { stage.remove() }
+        var huge: [Content] = []
+        for user in ["eve", "mallory", "trudy"] { huge.append(try await stage.picture(200, of: user)) }
+        let own = try await stage.picture(99, of: "anna")
+        try await withThrowingTaskGroup { group in
+            for content in huge {
+                group.addTask {
+                    let small = try await stage.pictures.picture(of: content, for: .tile)
+                    #expect(small != nil)
+                }
+            }
+            try await Poll.until("one huge picture to be drawn, and the others to wait") {
+                stage.worker.jobs == 4 && stage.worker.atWork == 1
+            }
+            group.addTask {
+                let small = try await stage.pictures.picture(of: own, for: .tile)
+                #expect(small != nil)
+            }
+            try await Poll.until("anna's picture to be drawn beside") { stage.worker.atWork == 2 }
+            stage.worker.open()
+            try await group.waitForAll()
+        }
+        #expect(stage.worker.most == 2)
+    }
+
     @Test func aPictureIsTriedAgainAfterAFailureThatWasNotItsFault() async throws {
         let failures: [PictureFailure] = [.unavailable("no program"), .failed("no memory")]
         let stage = try Stage(GatedPictures(failures: failures, isOpen: true))
@@ -132,9 +159,15 @@ private final class GatedPictures: PictureWorking {
     }
 
     private let state: Mutex<State>
+    /// Whether the bytes of a picture stand for one with a hundred million pixels.
+    private let isHuge: @Sendable ([UInt8]) -> Bool
 
-    init(failures: [PictureFailure] = [], isOpen: Bool = false) {
+    init(
+        failures: [PictureFailure] = [], isOpen: Bool = false,
+        isHuge: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }
+    ) {
         state = Mutex(State(failures: failures, isOpen: isOpen))
+        self.isHuge = isHuge
     }
 
     var jobs: Int { state.withLock { $0.jobs } }
@@ -148,12 +181,17 @@ private final class GatedPictures: PictureWorking {
         _ operation: PictureJob.Operation, on picture: SharedDescriptor, into output: SharedDescriptor?,
         maximumPixels: Int
     ) async throws(PictureFailure) -> PictureFacts {
+        var bytes = [UInt8](repeating: 0, count: 1)
+        pread(picture.rawValue, &bytes, 1, 0)
+        let isRefused = maximumPixels < 100_000_000 && isHuge(bytes)
         let failure = state.withLock { state -> PictureFailure? in
             state.jobs += 1
+            if isRefused { return .refused(PictureRefusal(.tooManyPixels, "huge")) }
             state.atWork += 1
             state.most = max(state.most, state.atWork)
             return state.failures.isEmpty ? nil : state.failures.removeFirst()
         }
+        if isRefused, let failure { throw failure }
         defer { state.withLock { $0.atWork -= 1 } }
         while !state.withLock({ $0.isOpen }) { await Task.yield() }
         if let failure { throw failure }

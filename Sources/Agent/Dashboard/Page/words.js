@@ -147,9 +147,15 @@ export function reason(it) {
   return sentence(it.error.message) + next;
 }
 
+/** The text without characters that are invisible or change the direction of others: messages may quote a server. */
+function visible(text) {
+  return text.replace(/\p{C}|[\u2028\u2029]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+}
+
 /** The text with a capital, a full stop, and "83.9 MB" for "83888348 bytes". */
 export function sentence(text) {
   if (!text) return "";
+  text = visible(text);
   if (text.includes(" bytes")) text = text.replace(/(?<![\w./-])\d{6,}( bytes)?(?![\w.:/-])/g, (number) => size(parseInt(number, 10)));
   // Names such as preLoad.do stay as they are.
   const begin = /^[a-z]+[\s,;]/.test(text) ? text[0].toUpperCase() : text[0];

@@ -129,6 +129,13 @@ struct Folder: Sendable {
         return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
     }
 
+    /// Whether less than a hundredth of the inodes is free. False for file systems without a fixed number (man 3 statvfs).
+    func isShortOfInodes() throws(Errno) -> Bool {
+        var status = statvfs()
+        _ = try retrying { fstatvfs(descriptor, &status) }
+        return status.f_files > 0 && status.f_favail < status.f_files / 100
+    }
+
     /// Whether this file system is mounted read-only, as after a failure of its disk.
     func isReadOnly() throws(Errno) -> Bool {
         var status = statvfs()

@@ -14,7 +14,7 @@ struct Download {
     /// - Parameter token: The secret part of the URL.
     func content(_ token: Substring, _ request: Request) throws -> Response {
         guard let token = Hex128(token), let content = store.content(token: token),
-            let file = try store.objects.open(content.object)
+            store.objects.holds(content), let file = try store.objects.open(content.object)
         else { throw Refusal.notFound }
         let type = MediaType(content.type)
         var headers: HTTPFields = [

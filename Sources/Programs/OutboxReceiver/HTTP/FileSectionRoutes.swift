@@ -165,6 +165,7 @@ struct FileSectionRoutes {
     private func settledAnswers(for ids: [String], user: String) async throws -> [Store.Answer] {
         let deadline = ContinuousClock.now + Self.patience
         var hasWaited = false
+        var pause = Duration.milliseconds(10)
         while true {
             let answers = ids.map { id in
                 Hex128(id).map { store.answer(for: $0, user: user) } ?? .unknown
@@ -172,7 +173,8 @@ struct FileSectionRoutes {
             guard answers.contains(.assembling), ContinuousClock.now < deadline else { return answers }
             if hasWaited {
                 // A digest is still running, which may take long.
-                try await Task.sleep(for: .milliseconds(10))
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, .milliseconds(160))
             } else {
                 await store.waitForFinishing(ids.compactMap { Hex128($0) }, of: user)
                 hasWaited = true

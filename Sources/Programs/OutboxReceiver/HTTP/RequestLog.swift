@@ -76,5 +76,17 @@ struct RequestLog: Sendable {
     /// Returns an id for the log: unquoted if the id has the form of this server's ids, otherwise quoted.
     private static func quoted(_ id: String) -> String { Hex128(id)?.description ?? LogText.quoted(id) }
 
-    private static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
+    /// Lists items, at most about 8 KiB of them: anybody with a token can have 50 long names logged.
+    private static func list(_ items: [String]) -> String {
+        var list = ""
+        for (index, item) in items.enumerated() {
+            guard list.utf8.count + item.utf8.count < longestList else {
+                return "[\(list), and \(items.count - index) more]"
+            }
+            list += index == 0 ? item : ", \(item)"
+        }
+        return "[\(list)]"
+    }
+
+    private static let longestList = 8 << 10
 }

@@ -69,7 +69,7 @@ struct Responder: HTTPResponder {
             guard request.method == .post else { throw Refusal.methodNotAllowed("POST") }
             return try await answer(request)
         }
-        if let action = action(path, links) {
+        if let action = action(path, links, channel) {
             guard request.method == .post else { throw Refusal.methodNotAllowed("POST") }
             let user = try tokens.user(authorization: request.headers[.authorization], now: store.now())
             known = user
@@ -91,21 +91,21 @@ struct Responder: HTTPResponder {
     private typealias Action = @Sendable (Request, String) async throws -> Response
 
     /// Returns the handler for a `POST` to this path, or nil if the path accepts no `POST`.
-    private func action(_ path: String, _ links: Links) -> Action? {
+    private func action(_ path: String, _ links: Links, _ channel: any Channel) -> Action? {
         let fileSection = FileSectionRoutes(store: store, links: links)
         let sources = SourceRoutes(store: store, links: links)
         return switch path {
         case "/fileSection/upload.do": { try await fileSection.upload($0, user: $1) }
         case "/fileSection/preLoad.do":
-            parsed(fileSection.plans) { try await inTurn($1, fileSection.preLoad, $0) }
+            parsed(from: channel, fileSection.plans) { try await inTurn($1, fileSection.preLoad, $0) }
         // Waits for other work rather than to do any.
         case "/fileSection/isFinish.do":
-            parsed(fileSection.askedIDs) { try await fileSection.isFinish($0, user: $1) }
+            parsed(from: channel, fileSection.askedIDs) { try await fileSection.isFinish($0, user: $1) }
         case "/fileSection/delete.do":
-            parsed(fileSection.deletedIDs) { try await inTurn($1, fileSection.delete, $0) }
+            parsed(from: channel, fileSection.deletedIDs) { try await inTurn($1, fileSection.delete, $0) }
         case "/source/commit.do":
-            parsed({ json, _ in try CommitMessage(json) }, { try await inTurn($1, sources.commit, $0) })
-        case "/source/delete.do": parsed(sources.deletedIDs) { try await inTurn($1, sources.delete, $0) }
+            parsed(from: channel, { json, _ in try CommitMessage(json) }, { try await inTurn($1, sources.commit, $0) })
+        case "/source/delete.do": parsed(from: channel, sources.deletedIDs) { try await inTurn($1, sources.delete, $0) }
         case "/user/portrait.do": { try await PortraitRoutes(store: store, links: links).replace($0, user: $1) }
         default: nil
         }
@@ -114,23 +114,39 @@ struct Responder: HTTPResponder {
     /// Returns a handler that decodes the body as JSON and passes the message on. Of the JSON, nothing stays in memory while
     /// the action waits.
     private func parsed<Message: Sendable>(
-        _ decode: @escaping @Sendable (JSON, String) throws -> Message,
+        from channel: any Channel, _ decode: @escaping @Sendable (JSON, String) throws -> Message,
         _ action: @escaping @Sendable (Message, String) async throws -> Response
     ) -> Action {
         { request, user in
             // Usual messages are received at once: a connection that is lost within one holds up nobody.
             let isUsual = request.announcedLength.map { $0 <= Self.usualMessage } ?? false
             let received = isUsual ? try await request.message() : nil
-            let message = try await requestCounts.bodies.inTurn(of: user) {
+            let message = try await requestCounts.bodies.inTurn(
+                of: user, mostWaiting: .max, while: { channel.isActive }
+            ) {
                 let bytes = if let received { received } else { try await request.message() }
-                guard let json = bytes.withUnsafeReadableBytes({ JSONParser.value(of: $0) }) else {
-                    throw Refusal.notExpectedJSON
-                }
-                return try decode(json, user)
+                if bytes.readableBytes <= Self.shortMessage { return try Self.decoded(bytes, decode, user) }
+                return try await Task(executorPreference: Self.decodingThread) {
+                    try Self.decoded(bytes, decode, user)
+                }.value
             }
             return try await action(message, user)
         }
     }
+
+    private static func decoded<Message>(
+        _ bytes: ByteBuffer, _ decode: (JSON, String) throws -> Message, _ user: String
+    ) throws -> Message {
+        guard let json = bytes.withUnsafeReadableBytes({ JSONParser.value(of: $0) }) else {
+            throw Refusal.notExpectedJSON
+        }
+        return try decode(json, user)
+    }
+
+    /// Decodes what takes longer than a connection's thread may be busy for one request.
+    private static let decodingThread = DiskThreads(count: 1)
+    /// In bytes. Decoded at once.
+    private static let shortMessage = 4 << 10
 
     /// Carries out a message on the threads of the work, a few at a time of each user: others need not wait for much work of
     /// one, and requests need not wait for any.

@@ -20,7 +20,9 @@ final class Turns: Sendable {
     var userCount: Int { lines.withLock(\.count) }
 
     /// Waits for its turn, then does the work.
-    func inTurn<Value>(of user: String, _ work: () async throws -> Value) async rethrows -> Value {
+    func inTurn<Value, Failure: Error>(
+        of user: String, _ work: () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         _ = await begin(user, mostWaiting: .max)
         defer { end(user) }
         return try await work()

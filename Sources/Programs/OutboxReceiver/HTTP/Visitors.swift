@@ -5,7 +5,8 @@ import Synchronization
 ///
 /// At the limit, the oldest connection that is not vouched for is closed: an idle or refused connection, or one that
 /// has shown no token yet. So peers without a token cannot lock out peers with a token. Nor can one user or can the guests,
-/// who merely have a link, lock out another user: they are vouched for up to a part of the limits.
+/// who merely have a link, lock out another user: they are vouched for up to a part of the limits, and whoever has the most
+/// connections makes room for others.
 final class Visitors: Sendable {
     private let seats: Mutex<(plan: SeatPlan, channels: [ObjectIdentifier: any Channel])>
 
@@ -47,7 +48,7 @@ final class Visitors: Sendable {
 /// Decides which connections stay open.
 struct SeatPlan {
     /// Who is vouched for.
-    enum Visitor: Equatable {
+    enum Visitor: Hashable {
         /// A user, who showed a token or a session.
         case user(String)
         /// Everybody with the secret part of a URL.
@@ -106,12 +107,27 @@ struct SeatPlan {
     mutating func vouch(for id: ObjectIdentifier, as visitor: Visitor?) {
         guard let seat = seats[id], seat.visitor != visitor else { return }
         if let visitor {
-            let own = seats.values.filter { $0.visitor == visitor }
-            guard own.count < visitor.share(of: total),
-                own.count(where: { $0.address == seat.address }) < visitor.share(of: perAddress)
+            guard makeRoom(for: visitor, of: total, where: { _ in true }),
+                makeRoom(for: visitor, of: perAddress, where: { $0.address == seat.address })
             else { return }
         }
         seats[id]?.visitor = visitor
+    }
+
+    /// Returns whether one more of these seats may be protected for a visitor. If too many are, the visitor with the most
+    /// loses the protection of its oldest.
+    private mutating func makeRoom(for visitor: Visitor, of limit: Int, where isMeant: (Seat) -> Bool) -> Bool {
+        let protected = seats.filter { $0.value.visitor != nil && isMeant($0.value) }
+        let owned = Dictionary(grouping: protected) { $0.value.visitor }
+        let own = owned[visitor]?.count ?? 0
+        guard own < visitor.share(of: limit) else { return false }
+        // Some seats are for those who have shown no token yet.
+        guard protected.count >= limit - limit / 8 else { return true }
+        guard let most = owned.values.max(by: { $0.count < $1.count }), most.count > own + 1,
+            let oldest = most.min(by: { $0.value.number < $1.value.number })?.key
+        else { return false }
+        seats[oldest]?.visitor = nil
+        return true
     }
 }
 

@@ -28,6 +28,8 @@ final class SmallPictures: Sendable {
 
     /// Larger pictures have no small version.
     private static let mostPixels = 200_000_000
+    /// Larger pictures wait for one another, so that they leave a worker to others.
+    private static let usualPixels = 40_000_000
     /// A version may have as many bytes although the picture has fewer. No quota counts small versions.
     private static let alwaysSmall: Int64 = 8 << 10
     /// The assumed size of a small picture in bytes, for the check of free space.
@@ -38,6 +40,7 @@ final class SmallPictures: Sendable {
     private let folder: Folder
     /// One picture of each user at a time is drawn: the costly pictures of one don't hold up those of another.
     private let turns = Turns(most: 1)
+    private let turnsOfLarge = Turns(most: 1)
     /// The names of versions that can't be drawn; not tried again before the next start.
     private let refused = Mutex<Set<String>>([])
 
@@ -94,8 +97,7 @@ final class SmallPictures: Sendable {
         try folder.remove(part)
         let output = try folder.open(part, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         do throws(PictureFailure) {
-            _ = try await worker.perform(
-                use.operation, on: picture.shared, into: output.shared, maximumPixels: Self.mostPixels)
+            try await perform(use.operation, on: picture, into: output)
         } catch {
             try folder.remove(part)
             if error.isThePictures { refuse(name, of: content) }
@@ -108,6 +110,21 @@ final class SmallPictures: Sendable {
         }
         try folder.rename(part, into: folder, as: name)
         return output
+    }
+
+    private func perform(
+        _ operation: PictureJob.Operation, on picture: OpenFile, into output: OpenFile
+    ) async throws(PictureFailure) {
+        do throws(PictureFailure) {
+            _ = try await worker.perform(
+                operation, on: picture.shared, into: output.shared, maximumPixels: Self.usualPixels)
+        } catch {
+            guard case .refused(let refusal) = error, refusal.reason == .tooManyPixels else { throw error }
+            _ = try await turnsOfLarge.inTurn(of: "") { () throws(PictureFailure) in
+                try await worker.perform(
+                    operation, on: picture.shared, into: output.shared, maximumPixels: Self.mostPixels)
+            }
+        }
     }
 
     private func isRefused(_ name: String) -> Bool { refused.withLock { $0.contains(name) } }

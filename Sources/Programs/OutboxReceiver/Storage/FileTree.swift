@@ -118,7 +118,7 @@ final class FileTree: Sendable {
         var name = wanted
         while true {
             do {
-                return (try folder.folder(name) { charge(Charge.block, to: user) }, name)
+                return (try folder.folder(name) { charge(Charge.directory, to: user) }, name)
             } catch .notDirectory, .tooManySymbolicLinkLevels {
                 attempts -= 1
                 number += 1
@@ -156,7 +156,7 @@ final class FileTree: Sendable {
         var sum: Int64 = 0
         for name in try folder.names() {
             if try folder.status(of: name)?.isDirectory == true {
-                sum += Charge.block + (try charge(of: try folder.folder(name)))
+                sum += Charge.directory + (try charge(of: try folder.folder(name)))
             } else {
                 sum += Charge.entry
             }

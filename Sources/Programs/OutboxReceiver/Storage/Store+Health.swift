@@ -6,13 +6,15 @@ extension Store {
         case ok
         /// The free space is under the floor.
         case full = "the disk is full"
+        /// Less than a hundredth of the inodes is free.
+        case noInodes = "the disk has hardly any inodes left"
         /// The journal cannot be written. The housekeeping tries again.
         case failed = "the storage has failed"
     }
 
     var health: Health {
         do throws(Errno) {
-            guard try spaceAboveFloor() > 0 else { return .full }
+            guard try spaceAboveFloor() > 0 else { return try root.isShortOfInodes() ? .noInodes : .full }
             return try root.isReadOnly() || withBooks { $0.journal.isUnwritable } ? .failed : .ok
         } catch {
             return .failed

@@ -141,9 +141,10 @@ final class Store: Sendable {
         recountStored()
     }
 
-    /// Returns the free bytes of the file system above the floor.
+    /// Returns the free bytes of the file system above the floor; 0 if the inodes run short.
     func spaceAboveFloor() throws(Errno) -> Int64 {
         if let measuredSpace { return measuredSpace() - limits.freeSpaceFloor }
+        if try root.isShortOfInodes() { return 0 }
         return try root.freeSpace() - limits.freeSpaceFloor
     }
 

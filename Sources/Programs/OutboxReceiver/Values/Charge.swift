@@ -3,8 +3,10 @@
 /// The bytes of a tiny file are the least part of what it takes: a block on the disk, an inode, names and directories, lines
 /// of the journal. Each of these is charged about what it costs, or a user with a small quota could fill the disk.
 enum Charge {
-    /// The block of common file systems. A directory takes at least one.
+    /// The block of common file systems.
     static let block: Int64 = 4096
+    /// ext4 has an inode for each 16 KiB, and one file may need many directories.
+    static let directory: Int64 = 16 << 10
     /// A name below `files/`, an unfinished id, a post, a portrait: an inode and lines of the journal, and short texts.
     static let entry: Int64 = 1024
 
@@ -24,7 +26,7 @@ extension UploadPlan {
         // Without a usable path, the name may have directories.
         let directories = SafePath(path: path, fileName: fileName).folders.count
         return Charge.file(size) + 2 * Charge.entry + Charge.names(fileName, path, type)
-            + Int64(directories) * Charge.block
+            + Int64(directories) * Charge.directory
     }
 }
 

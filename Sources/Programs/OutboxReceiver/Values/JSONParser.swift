@@ -155,7 +155,7 @@ struct JSONParser {
                 plain.append(byte)
                 continue
             }
-            plain.append(contentsOf: UTF8.encode(try escape())?.map { $0 } ?? [])
+            if let character = UTF8.encode(try escape()) { plain.append(contentsOf: character) }
         }
         guard take("\""), let text = String(validating: plain, as: UTF8.self) else { throw Malformed() }
         return text
@@ -194,8 +194,12 @@ struct JSONParser {
         guard next + 4 <= bytes.count else { throw Malformed() }
         var number: UInt32 = 0
         for digit in bytes[next..<next + 4] {
-            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue else { throw Malformed() }
-            number = number << 4 | UInt32(value)
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt32(digit & 15)
+            case UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"):
+                number = number << 4 | UInt32(digit & 15 + 9)
+            default: throw Malformed()
+            }
         }
         next += 4
         return number

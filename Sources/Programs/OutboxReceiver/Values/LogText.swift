@@ -1,8 +1,10 @@
 /// Makes text from outside safe for a log line.
 enum LogText {
     private static let longest = 255
+    /// In bytes. An escape is longer than its character.
+    private static let longestEscaped = 1024
 
-    /// Returns the text in quotation marks, at most 255 characters of it. Escapes line breaks, invisible characters
+    /// Returns the text in quotation marks, at most 255 characters or about 1024 bytes of it. Escapes line breaks, invisible characters
     /// and direction marks as `\u{…}`.
     static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
@@ -11,7 +13,7 @@ enum LogText {
         if isPlain, text.utf8.count <= longest { return "\"\(text)\"" }
         var quoted = "\""
         for (index, scalar) in text.unicodeScalars.enumerated() {
-            guard index < longest else {
+            guard index < longest, quoted.utf8.count < longestEscaped else {
                 quoted += "…"
                 break
             }

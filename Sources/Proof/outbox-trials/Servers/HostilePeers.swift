@@ -13,7 +13,11 @@ struct HostilePeers: Trial {
     /// One way of harming, and the connections that go that way.
     private struct Attack {
         let name: String
-        let manner: Flood.Manner
+        let manners: [Flood.Manner]
+
+        init(name: String, manners: [Flood.Manner]) { (self.name, self.manners) = (name, manners) }
+
+        init(name: String, manner: Flood.Manner) { self.init(name: name, manners: [manner]) }
     }
 
     private static let quota = 1 << 20
@@ -22,8 +26,11 @@ struct HostilePeers: Trial {
         try raiseDescriptorLimit()
         let receiver = try Receiver(in: context.place)
         let tokens = receiver.directory.path("tokens")
-        try Files.write(Array("owner-token owner\nmallory-token mallory quota=1MiB\n".utf8), to: tokens)
-        receiver.options = ["--token-file", tokens, "--max-connections-per-address", "1000", "--log-level", "error"]
+        try Files.write(Array("owner-token owner\nmallory-token mallory quota=1MiB\neve-token eve\n".utf8), to: tokens)
+        let count = context.count(quick: 100, usual: 900, long: 900)
+        receiver.options = [
+            "--token-file", tokens, "--max-connections-per-address", "\(count)", "--log-level", "error",
+        ]
         try await receiver.start()
         var findings = Findings()
         let owner = Peer(port: receiver.port, token: "owner-token")
@@ -31,11 +38,10 @@ struct HostilePeers: Trial {
         let shared = owner.upload(film, path: "film.jpg")
         guard let link = shared.url else { throw Surprise("the owner could not upload: \(shared.status)") }
 
-        let count = context.count(quick: 100, usual: 900, long: 900)
         var slowest = Duration.zero
         for attack in Self.attacks(on: receiver.port, link: link) {
             let before = receiver.program?.peakResidentBytes ?? 0
-            let flood = Flood(count, to: receiver.port, attack.manner)
+            let floods = attack.manners.map { Flood(count / attack.manners.count, to: receiver.port, $0) }
             let end = ContinuousClock.now + .seconds(context.count(quick: 2, usual: 10, long: 120))
             while ContinuousClock.now < end {
                 let begun = ContinuousClock.now
@@ -47,7 +53,7 @@ struct HostilePeers: Trial {
                     took < context.atMost(.seconds(1)), "\(attack.name): the owner's small request took \(took)")
                 try await Task.sleep(for: .milliseconds(100))
             }
-            try await flood.end()
+            for flood in floods { try await flood.end() }
             let peak = receiver.program?.peakResidentBytes ?? 0
             findings.expect(
                 peak < 256 << 20, "\(attack.name): \(peak >> 20) MiB of memory, \(before >> 20) MiB before")
@@ -70,6 +76,7 @@ struct HostilePeers: Trial {
     private static func attacks(on port: Int, link: String) -> [Attack] {
         let stranger = Peer(port: port)
         let mallory = Peer(port: port, token: "mallory-token")
+        let eve = Peer(port: port, token: "eve-token")
         func many(_ request: [UInt8]) -> [UInt8] { Array(repeatElement(request, count: 200).joined()) }
         let ids = (0..<50).map { number in
             let path = String(repeating: "n", count: 4000) + "/\(number)"
@@ -112,6 +119,21 @@ struct HostilePeers: Trial {
             Attack(
                 name: "downloads that break off",
                 manner: .init(bytes: stranger.request(link), repeats: false, leaves: true, pause: second)),
+            Attack(
+                name: "two users with trickling bodies",
+                manners: [mallory, eve].map {
+                    let body = [UInt8](repeating: 32, count: 100_000)
+                    return .init(
+                        bytes: $0.request("/fileSection/isFinish.do", body: body), sends: 400, pause: 100_000)
+                }),
+            Attack(
+                name: "two users with bodies full of escapes",
+                manners: [mallory, eve].map {
+                    let body = #"{"fileIds":[""# + String(repeating: #"\u0041"#, count: 170_000) + #""]}"#
+                    return .init(
+                        bytes: $0.request("/fileSection/isFinish.do", body: Array(body.utf8)), sends: 1 << 20,
+                        reads: 1 << 16)
+                }),
             Attack(name: "many ids", manner: .init(bytes: preLoad, sends: 1 << 20, reads: 1 << 16)),
         ]
     }

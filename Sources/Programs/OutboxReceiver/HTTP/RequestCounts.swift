@@ -5,8 +5,8 @@ final class RequestCounts: Sendable {
     /// An agent sends at most 32 at a time.
     static let most = 128
 
-    /// Of a user's bodies in JSON, a few at a time are decoded, and received if they are large.
-    let bodies = Turns(most: 4)
+    /// Of a user's bodies in JSON, two at a time are decoded, and received if they are large.
+    let bodies = Turns(most: 2)
 
     /// Of a user's messages, a few at a time are carried out.
     let work = Turns(most: mostWork)

@@ -10,7 +10,8 @@ struct AgentConditions {
     var heartbeatDue: MonotonicTime?
 }
 
-// What hooks and heartbeat learn of the agent itself. On the uploader's own turn: if it hangs, nobody hears that all is well.
+// Tells hooks and heartbeat how the agent itself is. The uploader does this in its own turns, so nobody hears that all is
+// well if it hangs.
 extension Uploader {
     /// Appends rows to the journal for what has changed, if a hook asks for it.
     func noteConditions() {

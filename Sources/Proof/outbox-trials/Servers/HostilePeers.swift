@@ -137,7 +137,7 @@ struct HostilePeers: Trial {
                         bytes: $0.request("/fileSection/isFinish.do", body: Array(body.utf8)), reads: 1 << 16,
                         pause: 10_000)
                 }),
-            Attack(name: "many ids", manner: .init(bytes: preLoad, sends: 1 << 20, reads: 1 << 16)),
+            Attack(name: "many ids", manner: .init(bytes: preLoad, reads: 1 << 16, pause: 10_000)),
         ]
     }
 

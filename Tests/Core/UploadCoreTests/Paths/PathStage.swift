@@ -490,13 +490,3 @@ struct PathStageFacts: PathFacts {
     var isAllPaused: Bool { false }
     var isSignedOut: Bool { false }
 }
-
-/// The findings of a scan.
-struct PathFindings: ScanFindings {
-    var paths: Set<RelativePath>
-    var isWhole: Bool { true }
-    var knownCount: Int { 0 }
-
-    func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
-    func found(_ path: RelativePath) -> Bool { paths.contains(path) }
-}

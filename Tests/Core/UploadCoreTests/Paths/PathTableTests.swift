@@ -165,3 +165,13 @@ extension String {
         return text
     }
 }
+
+/// The findings of a scan.
+struct PathFindings: ScanFindings {
+    var paths: Set<RelativePath>
+    var isWhole: Bool { true }
+    var knownCount: Int { 0 }
+
+    func contains(_ path: RelativePath) -> Bool { paths.contains(path) }
+    func found(_ path: RelativePath) -> Bool { paths.contains(path) }
+}

@@ -1,4 +1,5 @@
 import AgentConfiguration
+import ControlAPI
 import Doctor
 import Logging
 
@@ -19,6 +20,22 @@ extension RunningAgent {
             case .ok: break
             case _ where facts.isConnected: logger.warning("the server has a problem", metadata: metadata)
             default: logger.warning("the server can't be reached now; uploads wait for it", metadata: metadata)
+            }
+        }
+    }
+}
+
+extension RunningAgent {
+    /// Returns what the control interface needs to serve the dashboard; nil if the configuration wants none.
+    func dashboard() -> Dashboard? {
+        // A killed agent leaves the URL of its dashboard.
+        DashboardURLFile(state: configuration.state).remove()
+        return DashboardAddress(configuration.control.dashboard).map { address in
+            Dashboard(
+                address: address, state: configuration.state,
+                metricsTokenFile: configuration.control.metricsTokenFile
+            ) { [uploader] message in
+                uploader.run { $0.status.problems[.dashboard] = message }
             }
         }
     }

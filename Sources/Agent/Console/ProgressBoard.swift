@@ -1,6 +1,6 @@
-import Text
 import LinuxSystem
 package import Reports
+import Text
 
 /// The content of a live display: a bar for each active file, and one line for the total.
 package struct ProgressBoard: Sendable {
@@ -171,5 +171,62 @@ package struct ProgressBoard: Sendable {
     /// Order of display: uploading entries first, waiting ones last.
     private static func rank(_ entry: some SubjectEntry) -> Int {
         ["uploading", "verifying", "hashing", "settling", "queued", "waiting"].firstIndex(of: entry.state) ?? 6
+    }
+}
+
+/// A progress bar.
+enum ProgressBar {
+    private static let eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
+
+    /// Draws a bar.
+    ///
+    /// - Parameters:
+    ///   - share: 0…1; other values are clamped.
+    ///   - width: Columns; the bar is empty below 3.
+    static func text(_ share: Double, width: Int, look: ConsoleLook) -> String {
+        guard width >= 3 else { return "" }
+        let share = share.isFinite ? min(max(share, 0), 1) : 0
+        return look.hasUnicode ? blocks(share, width, look) : ascii(share, width)
+    }
+
+    private static func blocks(_ share: Double, _ width: Int, _ look: ConsoleLook) -> String {
+        // Rounded down: a full bar means all bytes.
+        let filled = Int(share * Double(width * 8))
+        let done = String(repeating: "█", count: filled / 8) + eighths[filled % 8]
+        let rest = String(repeating: "░", count: width - filled / 8 - (filled % 8 == 0 ? 0 : 1))
+        return look.paint(done, share < 1 ? .cyan : .green) + look.paint(rest, .dim)
+    }
+
+    private static func ascii(_ share: Double, _ width: Int) -> String {
+        let room = width - 2
+        let filled = Int(share * Double(room))
+        let head = filled > 0 && filled < room ? String(repeating: "=", count: filled - 1) + ">" : ""
+        let done = head.isEmpty ? String(repeating: "=", count: filled) : head
+        return "[" + DisplayText.padded(done, to: room) + "]"
+    }
+}
+
+/// Derives from the agent's counts how many entries ended since the last poll. A cut list cannot tell.
+package struct FinishedCount: Sendable {
+    /// The number of final entries at the last poll, and of those read since; nil before the first poll.
+    private var known: Int?
+
+    /// Creates a count before the first poll.
+    package init() {}
+
+    /// Returns the number of entries that ended since the last poll, without those that were read.
+    ///
+    /// - Parameters:
+    ///   - count: The number of all final entries.
+    ///   - read: The number of ended entries that were read after the count.
+    package mutating func further(_ count: Int, besides read: Int) -> Int {
+        guard let known else {
+            self.known = count + read
+            return 0
+        }
+        let new = max(0, count - known)
+        // An entry may have ended after the count. The next count includes this entry.
+        self.known = count + max(0, read - new)
+        return max(0, new - read)
     }
 }

@@ -1,5 +1,5 @@
-import Text
 import Reports
+import Text
 import UploadCore
 
 extension SourceEntry {
@@ -46,4 +46,12 @@ extension SourceEntry {
     func quotedTitle(_ look: ConsoleLook) -> String {
         look.hasUnicode ? "“\(DisplayText.escaped(title))”" : "\"\(DisplayText.escaped(title))\""
     }
+}
+
+extension SourceEntry {
+    /// Whether the source is a draft, which is not uploaded until it is submitted.
+    package var isDraft: Bool { state == SourceState.draft.word }
+
+    /// The directory, quoted for a command line.
+    package var typedPath: String { ShellWord.text(path) }
 }

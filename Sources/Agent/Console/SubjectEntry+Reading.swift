@@ -1,6 +1,6 @@
-import Text
 import FoundationEssentials
 package import Reports
+import Text
 package import UploadCore
 
 extension SubjectEntry {
@@ -76,5 +76,21 @@ extension SubjectEntry {
         case .processing, .hashing, .settling, .queued: .blue
         case .cancelled, nil: .dim
         }
+    }
+}
+
+extension SubjectEntry {
+    /// The outcome: `done beach.jpg 4.8 MB https://…`, without a URL if the server gave none, or `failed beach.jpg: why`.
+    package func outcomeLine(_ look: ConsoleLook) -> String {
+        guard isDone else { return stateLine(look) }
+        let size = knownSize.map { " " + Quantity.size($0) } ?? ""
+        let page = page.map { " " + DisplayText.escaped($0) } ?? ""
+        return look.paint(state, colour) + " " + shownPath + size + page
+    }
+
+    /// The current state: `uploading beach.jpg`, or with an error `waiting beach.jpg: why`.
+    package func stateLine(_ look: ConsoleLook) -> String {
+        let reason = error.map { ": " + DisplayText.escaped($0.message) } ?? ""
+        return look.paint(state, colour) + " " + shownPath + reason
     }
 }

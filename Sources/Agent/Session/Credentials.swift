@@ -118,3 +118,36 @@ package final class Credentials: Sendable {
         return String(validating: bytes.prefix(count), as: UTF8.self)
     }
 }
+
+extension EffectiveConfiguration {
+    /// Returns why the agent must not start: a token exists that must not be sent to this server; nil if all is well.
+    ///
+    /// - Parameter environment: The environment variables, of which `OUTBOX_TOKEN` matters.
+    package func objectionToToken(environment: [String: String]) -> ConfigurationError? {
+        let credentials = Credentials(configuration, environment: environment)
+        return credentials.bearerToken() == nil ? nil : tokenObjection
+    }
+}
+
+/// Where a bearer token comes from. The first origin that has a token wins.
+package enum TokenOrigin: String, CaseIterable, Sendable {
+    /// OUTBOX_TOKEN in the agent's environment.
+    case environment
+    /// `remote.token_file`.
+    case tokenFile = "token_file"
+    /// The file that `outbox login` writes.
+    case login
+
+    /// Finds where the token in use comes from; `nil` without a token. Reads files.
+    package init?(environment: [String: String], configuration: Configuration) {
+        let isThere: (TokenOrigin) -> Bool = { origin in
+            let credentials = Credentials(
+                environmentToken: origin == .environment ? environment["OUTBOX_TOKEN"] : nil,
+                tokenFile: origin == .tokenFile ? configuration.remote.tokenFile : nil,
+                stateDirectory: origin == .login ? configuration.state : "/nonexistent")
+            return credentials.bearerToken() != nil
+        }
+        guard let origin = Self.allCases.first(where: isThere) else { return nil }
+        self = origin
+    }
+}

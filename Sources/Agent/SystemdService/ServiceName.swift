@@ -1,5 +1,5 @@
-import LinuxSystem
 import AgentConfiguration
+package import LinuxSystem
 import UploadCore
 
 /// The name of the unit that belongs to a configuration.
@@ -60,4 +60,12 @@ package enum ServiceName {
         let hash = text.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         return UInt32(truncatingIfNeeded: hash >> 32).hexadecimal
     }
+}
+
+/// The service manager that runs the agent.
+package enum ServiceScope: Equatable, Sendable {
+    /// The user's own service manager.
+    case user
+    /// The system's service manager. The agent runs as this user, never as root.
+    case system(ServiceAccount)
 }

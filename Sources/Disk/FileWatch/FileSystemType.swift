@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import LinuxSystem
 import SystemPackage
+import UploadCore
 
 /// A file system's type, which decides how directories on the file system can be watched (man 2 statfs).
 public struct FileSystemType: Equatable, Sendable {
@@ -63,4 +64,24 @@ public struct FileSystemType: Equatable, Sendable {
         0x482B: "hfsplus", 0x1501_3346: "udf", 0x9660: "iso9660", 0x7371_7368: "squashfs", 0xE0F5_E1E2: "erofs",
         0x137F: "minix",
     ]
+}
+
+/// The kernel calls of the watch, replaceable in tests.
+struct Kernel: Sendable {
+    /// Opens an inotify instance that signals the given wakeup.
+    var openQueue: @Sendable (Wakeup) throws(Errno) -> InotifyQueue = { wakeup throws(Errno) in
+        try InotifyQueue(wakeup: wakeup)
+    }
+    /// Opens the mount table.
+    var openMounts: @Sendable () throws(Errno) -> MountMonitor = { () throws(Errno) in try MountMonitor() }
+    /// Watches a directory.
+    var watch: @Sendable (InotifyQueue, Directory, _ isRoot: Bool) throws(Errno) -> Int32 = {
+        queue, directory, isRoot throws(Errno) in try queue.watch(directory, isRoot: isRoot)
+    }
+    /// Returns the file system of an open file; nil if fstatfs(2) fails.
+    var fileSystem: @Sendable (Int32) -> FileSystemType? = { try? FileSystemType(of: $0) }
+    /// Whether directories list a path in this very spelling; true if unknown.
+    var lists: @Sendable (Directory, RelativePath) -> Bool = { root, path in (try? root.lists(path.bytes)) ?? true }
+    /// Reads a limit's current setting.
+    var limit: @Sendable (InotifyLimit) -> InotifyLimit.Setting? = { $0.setting() }
 }

@@ -1,4 +1,6 @@
 import Glibc
+import Logging
+import Synchronization
 
 /// Why changes cannot be made durable at the moment. The writer loses no change and retries until it succeeds.
 public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
@@ -64,5 +66,53 @@ public struct LedgerTrouble: Hashable, Sendable, CustomStringConvertible {
         var status = statvfs()
         guard statvfs(directory, &status) == 0 else { return false }
         return UInt64(status.f_bavail) * UInt64(status.f_frsize) < 1 << 20
+    }
+}
+
+extension ForeignWrites {
+    /// Inspects the file if another program changed it. Returns the fault as one phrase; nil if the ledger can go on.
+    func fault() -> String? {
+        switch change() {
+        case nil: return nil
+        case .removed: return "\(path) was removed while the agent ran"
+        case .replaced: return "another file took the place of \(path) while the agent ran"
+        case .written(let mark):
+            do throws(LedgerError) {
+                switch try LedgerFile(path: path).inspect() {
+                case .missing: return "\(path) was emptied while the agent ran"
+                case .damaged(let reason): return "another program wrote to \(path) while the agent ran: \(reason)"
+                case .sound:
+                    accept(mark)
+                    return nil
+                }
+            } catch {
+                return "\(error)"
+            }
+        }
+    }
+}
+
+/// Counts damaged records and logs the first one.
+final class DamageNotes: Sendable {
+    private let logger: Logger
+    private let noted = Mutex(0)
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    var count: Int { noted.withLock(\.self) }
+
+    func note(_ error: LedgerError) {
+        let isFirst = noted.withLock { count in
+            count += 1
+            return count == 1
+        }
+        guard isFirst else { return }
+        logger.error(
+            "a record of the ledger is damaged and ignored; the agent looks at the file and the server again",
+            metadata: [
+                "reason": "\(error)", "remedy": "check the disk, then restart the agent, which rebuilds the ledger",
+            ])
     }
 }

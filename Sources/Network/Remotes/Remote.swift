@@ -1,5 +1,5 @@
 public import Digests
-import Transport
+public import Transport
 public import UploadCore
 
 /// A server for uploads, in one of the protocols.
@@ -203,4 +203,34 @@ public struct OutgoingFragment: Sendable {
         self.body = body
         self.onProgress = onProgress
     }
+}
+
+/// A server that stores a profile picture for each account. Not every protocol supports pictures (tus does not), so this one
+/// is separate from `Remote`.
+public protocol PortraitRemote: Sendable {
+    /// Replaces the account's profile picture.
+    ///
+    /// Failures are judged like those of a registration: the request contains no id, so 404, 405 and 410 mean a wrong
+    /// URL. Cancelling the task aborts the request, but the server may already have accepted the picture.
+    ///
+    /// - Parameter picture: a JPEG.
+    /// - Returns: the picture's URL from the server: http or https, at most 2048 bytes.
+    /// - Throws: the kind of failure; `.source` if the picture could not be read.
+    func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String
+}
+
+/// A server that makes posts of uploaded files. Not every protocol supports posts (tus does not), so this one is separate
+/// from `Remote`.
+public protocol SourceRemote: Sendable {
+    /// Commits one revision of a source as a post, once the server has all its files.
+    ///
+    /// Idempotent: the same commit always produces the same request, and a server accepts each source and revision
+    /// once, even if earlier replies were lost. So the commit may be sent again after any failure. The request
+    /// contains ids from the server, so 404 and 410 mean that the server forgot an id. Cancelling the task aborts the
+    /// request, but the server may already have accepted the commit.
+    ///
+    /// - Returns: `done` with the post's URL if the server gives one: http or https, at most 2048 bytes; `taken` if the
+    ///   server has other files under this revision.
+    /// - Throws: the kind of failure; never `.source`.
+    func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> CommitOutcome
 }

@@ -112,3 +112,55 @@ public struct MultipartPart: Sendable {
         self.source = source
     }
 }
+
+/// The final reply to a request; interim ones (1xx) are skipped.
+public struct HTTPReply: Equatable, Sendable {
+    /// Status code, 200 to 999.
+    public var status: Int
+    /// Header fields.
+    public var headers: HTTPFields
+    /// The body, decompressed unless the request asked for a range.
+    public var body: [UInt8]
+
+    /// Creates a reply.
+    public init(status: Int, headers: HTTPFields = HTTPFields(), body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// Sends requests. A protocol, so that its callers can be tested against a scripted transport.
+public protocol HTTPTransport: Sendable {
+    /// Runs tasks on the transport's thread: a task that only sends requests then never switches threads. Such a task
+    /// must not block, because all transfers wait for it. nil if the transport has no thread.
+    var executor: (any TaskExecutor)? { get }
+
+    /// Sends one request and waits for the reply, whatever its status.
+    ///
+    /// Sends credentials to the origin that they are for, and to no other (`TransportRequest.credentialsOrigin`). Never
+    /// follows redirects. Retries in one case only: if a re-used connection turns out to be dead before the
+    /// first byte of the reply, the request is sent again on a new connection. Cancelling the task aborts the
+    /// transfer.
+    func send(_ request: TransportRequest) async throws(TransportError) -> HTTPReply
+}
+
+extension HTTPTransport {
+    /// No thread.
+    public var executor: (any TaskExecutor)? { nil }
+}
+
+/// Receives the body of a reply in pieces, so that memory never holds the whole body. The transport's thread calls
+/// the functions in order; they should not block for long.
+public protocol ReplySink: AnyObject, Sendable {
+    /// Whether to pass the reply's body to this sink. Called after the header, and only if a body follows. An
+    /// unwanted body is read and dropped, up to the request's limit.
+    ///
+    /// - Parameter reply: status and fields, without a body.
+    func takesBody(of reply: HTTPReply) -> Bool
+
+    /// Receives the next bytes.
+    ///
+    /// - Throws: any error; the request then fails with ``TransportError/sink(_:)``.
+    func write(_ bytes: UnsafeRawBufferPointer) throws
+}

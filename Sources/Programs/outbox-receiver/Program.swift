@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dispatch
 import Glibc
 import LinuxSystem
 import Logging
@@ -189,5 +190,54 @@ enum Program {
     static func complain(_ reason: String) {
         let bytes = Array("outbox-receiver: \(reason)\n".utf8)
         _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+}
+
+/// The limit on open files and connections of this process.
+enum DescriptorLimit {
+    /// Enough for the receiver's maximum of connections and their files.
+    private static let enough: rlim_t = 16_384
+
+    /// Raises the soft limit, which is 1,024 on most systems, up to the hard limit (man 2 getrlimit). Leaves the
+    /// limit unchanged if the call fails.
+    ///
+    /// - Returns: the limit that holds now.
+    static func raise() -> Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < enough else {
+            return Int(enough)
+        }
+        let old = limit.rlim_cur
+        limit.rlim_cur = min(limit.rlim_max, enough)
+        return Int(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? limit.rlim_cur : old)
+    }
+}
+
+/// Waits for signals.
+enum Signals {
+    /// Waits until one of the signals arrives or the task is cancelled. From the call on, these signals no longer
+    /// terminate the process.
+    static func first(of signals: [Int32]) async {
+        let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+        let sources = signals.map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number)
+            source.setEventHandler { arrived.yield() }
+            source.activate()
+            return source
+        }
+        for await _ in arrivals { break }
+        for source in sources { source.cancel() }
+    }
+}
+
+/// Finds what the service manager passes to the receiver (man 5 systemd.exec, "CREDENTIALS").
+enum Credential {
+    /// Returns the path of a credential; nil without one. systemd copies it at the start of the service, so a change
+    /// needs a restart.
+    static func path(_ name: String) -> String? {
+        guard let directory = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }) else { return nil }
+        let path = directory + "/\(name)"
+        return access(path, F_OK) == 0 ? path : nil
     }
 }

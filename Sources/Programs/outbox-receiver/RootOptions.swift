@@ -1,4 +1,5 @@
 import ArgumentParser
+import OutboxReceiver
 
 /// Which receiver is meant: options of all commands.
 struct RootOptions: ParsableArguments {
@@ -23,4 +24,22 @@ struct RootOptions: ParsableArguments {
             throw ValidationError("--public-url must begin with http:// or https://")
         }
     }
+}
+
+/// A size on the command line: `512MiB`, `64GiB`, `1000`.
+struct ByteCount: ExpressibleByArgument, CustomStringConvertible {
+    let bytes: Int64
+
+    init(_ bytes: Int64) {
+        self.bytes = bytes
+    }
+
+    init?(argument: String) {
+        guard let bytes = ByteUnits.bytes(argument) else { return nil }
+        self.bytes = bytes
+    }
+
+    var description: String { ByteUnits.text(bytes) }
+
+    var defaultValueDescription: String { description }
 }

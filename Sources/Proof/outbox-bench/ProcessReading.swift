@@ -1,4 +1,6 @@
 import Glibc
+import LinuxSystem
+import Synchronization
 
 /// The kernel's figures for a running process (man 5 proc). All figures are nil once the process has ended.
 struct ProcessReading {
@@ -37,4 +39,22 @@ struct ProcessReading {
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") }
         return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int64($0) }
     }
+}
+
+/// The highest anonymous memory of a process that has been seen, looked at every 10 ms on a thread of its own until the
+/// process ends.
+final class PeakMemory: Sendable {
+    private let peak = Atomic<Int64>(0)
+
+    init(of reading: ProcessReading) {
+        startThread(name: "memory") { [weak self] in
+            while let self, let memory = reading.memory {
+                self.peak.max(memory, ordering: .relaxed)
+                usleep(10_000)
+            }
+        }
+    }
+
+    /// In bytes.
+    var bytes: Int64 { peak.load(ordering: .relaxed) }
 }

@@ -29,3 +29,28 @@ public struct SHA256Hasher {
         return hasher.finish()
     }
 }
+
+/// Computes a SHA-1 (FIPS 180-4). Only for protocols that ask for it: SHA-1 can be forged.
+public enum SHA1Hasher {
+    /// Returns the 20 bytes of the digest of bytes in memory.
+    public static func hash(_ bytes: [UInt8]) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))
+        // man 3 SHA1
+        SHA1(bytes, bytes.count, &digest)
+        return digest
+    }
+}
+
+/// Computes HMAC-SHA-256 (RFC 2104).
+public enum HMACSHA256 {
+    /// The number of bytes in a block of SHA-256.
+    private static let blockSize = 64
+
+    /// Returns the 32 bytes of a message's code.
+    public static func code(of message: [UInt8], key: [UInt8]) -> [UInt8] {
+        var block = key.count > blockSize ? SHA256Hasher.hash(key) : key
+        block += [UInt8](repeating: 0, count: blockSize - block.count)
+        let inner = SHA256Hasher.hash(block.map { $0 ^ 0x36 } + message)
+        return SHA256Hasher.hash(block.map { $0 ^ 0x5C } + inner)
+    }
+}

@@ -1,3 +1,5 @@
+import LinuxSystem
+
 /// Makes text safe for a terminal or a log, and measures its width in columns.
 package enum DisplayText {
     /// Escapes all characters that could move the cursor, change colours or reverse the writing direction.
@@ -130,5 +132,22 @@ private enum CharacterWidth {
         case .nonspacingMark, .enclosingMark, .format, .control: true
         default: false
         }
+    }
+}
+
+/// Permission bits in messages.
+package enum FileMode {
+    /// Formats permission bits as chmod(1) takes them: `0700`.
+    package static func shown(_ permissions: UInt32) -> String {
+        let digits = String(permissions & 0o7777, radix: 8)
+        return String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+    }
+}
+
+/// Names of users in messages.
+package enum UserName {
+    /// Returns `the user anna`, or `user id 1042` if the user database has no name.
+    package static func shown(_ user: UInt32) -> String {
+        ServiceAccount(userID: user).map { "the user \(DisplayText.escaped($0.name))" } ?? "user id \(user)"
     }
 }

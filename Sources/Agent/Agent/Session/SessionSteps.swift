@@ -1,5 +1,7 @@
 import Logging
+import Remotes
 import Session
+import Transport
 import UploadCore
 
 /// What follows from news about credentials.
@@ -64,5 +66,16 @@ enum SessionSteps {
     static func portraitRefused(_ error: FileError) -> [AgentStep] {
         let message = "the server refused the session, so the waiting profile picture is discarded"
         return [.log(.warning, message, ["reason": error.message]), .watchForToken]
+    }
+}
+
+/// Sends no profile picture after a `logout`, not even without a token.
+struct SignedInPortraitRemote: PortraitRemote {
+    let remote: any PortraitRemote
+    let session: SessionKeeper
+
+    func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String {
+        if let refusal = await session.refusal() { throw .signedOut(refusal) }
+        return try await remote.replacePortrait(picture)
     }
 }

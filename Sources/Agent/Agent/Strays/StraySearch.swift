@@ -176,3 +176,60 @@ final class StraySearch {
             metadata: ["from": "\(root)", "to": "\(present)", "count": "\(count)"])
     }
 }
+
+/// The places that may hold sidecars: the present one, and those of earlier values of `sidecars.directory` until the agent
+/// has removed the sidecars there.
+struct SidecarPlaces: Equatable, Sendable {
+    /// Each place is the root of a tree; empty for sidecars beside their files. The present place comes last.
+    private let roots: [String]
+
+    /// Adds the present place to those in the ledger.
+    ///
+    /// - Parameters:
+    ///   - stored: the ledger's setting, see ``bytes``. `nil` in ledgers of earlier versions; those sidecars are beside
+    ///     their files.
+    ///   - present: the root of the present tree; `nil` for sidecars beside their files.
+    init(stored: [UInt8]?, present: String?) {
+        let present = present ?? ""
+        let known = (stored ?? []).split(separator: 0, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        roots = known.filter { $0 != present } + [present]
+    }
+
+    /// The present place alone.
+    init(only present: String?) { roots = [present ?? ""] }
+
+    /// The places whose sidecars must go.
+    var former: [String] { roots.dropLast() }
+
+    /// The ledger's setting: the places, separated by zero bytes. Earlier versions stored a single place.
+    var bytes: [UInt8] { Array(roots.joined(separator: "\0").utf8) }
+}
+
+/// What `StraySearch` and `expired` may ask: the present state of outbox, paths, posts and ledger.
+protocol StrayFacts {
+    /// Whether the outbox is present and is the one in the ledger. The files of another outbox do not count as gone.
+    var isWholeOutbox: Bool { get }
+    /// Mount points below the outbox whose file system is not mounted.
+    var lostMounts: Set<RelativePath> { get }
+    /// Whether the agent still works on a path, or the path's file system is not mounted.
+    func isBusy(_ path: RelativePath) -> Bool
+    /// Whether the path has a record, or may have one that can't be read.
+    func hasRecord(_ path: RelativePath) -> Bool
+    /// Whether the directory is a post.
+    func isPost(_ directory: RelativePath) -> Bool
+    /// Whether the directory lies within a post. Then it is no post itself.
+    func isInPost(_ directory: RelativePath) -> Bool
+    /// Whether no file has this name any more.
+    func isGone(_ path: RelativePath) -> Bool
+}
+
+extension StrayFacts {
+    /// Returns those of some records whose files vanished and whose retention is over.
+    func expired(_ records: [DropRecord], at now: WallTime, _ retention: Retention) -> [RelativePath] {
+        guard isWholeOutbox else { return [] }
+        return records.filter { record in
+            record.isPrunable(at: now, retention) && !isBusy(record.path) && isGone(record.path)
+        }.map(\.path)
+    }
+}

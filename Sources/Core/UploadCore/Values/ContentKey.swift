@@ -56,3 +56,52 @@ extension ContentKey: Comparable {
         (left.high, left.low) < (right.high, right.low)
     }
 }
+
+/// The SHA-256 of a content (FIPS 180-4). Servers compare it before they report a content as existing, since MD5 can be
+/// forged.
+public struct StrongDigest: Hashable, Sendable {
+    /// The number of bytes in a digest.
+    public static let length = 32
+
+    /// The bytes of the digest, always `length` of them.
+    public let bytes: [UInt8]
+
+    /// Creates a digest from its bytes.
+    ///
+    /// - Returns: nil unless there are exactly 32 bytes.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.length else { return nil }
+        self.bytes = bytes
+    }
+}
+
+extension StrongDigest: CustomStringConvertible {
+    /// The digest as 64 lower-case hexadecimal digits.
+    public var description: String { bytes.hexadecimal }
+}
+
+/// Size and digest of a content. Besides the key, both must match before a path joins another's upload or relies on an
+/// old confirmation.
+///
+/// MD5 alone is forgeable. The digest covers the keyed digests of all blocks. Its secret never leaves the machine, so
+/// nobody can prepare two files with the same seal.
+public struct ContentSeal: Hashable, Sendable {
+    /// The number of bytes in a block with a digest of its own. Fragments of every protocol are whole blocks, except for
+    /// the last.
+    public static let blockSize: UInt32 = 512 << 10
+
+    /// The size of the content in bytes.
+    public var size: UInt64
+    /// Keyed XXH3 over the list of keyed block digests.
+    public var digest: UInt64
+
+    /// Whether the content has at most one block. The seal then says as much about the bytes as the block's digest, so no
+    /// digest is stored.
+    public var isOfOneBlock: Bool { size <= UInt64(Self.blockSize) }
+
+    /// Creates a seal.
+    public init(size: UInt64, digest: UInt64) {
+        self.size = size
+        self.digest = digest
+    }
+}

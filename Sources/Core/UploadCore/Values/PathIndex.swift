@@ -65,3 +65,10 @@
         directory.isEmpty ? [] : directory.split(separator: RelativePath.slash).map { Array($0) }
     }
 }
+
+extension Dictionary {
+    /// Gives the memory of a dictionary back that was large and is empty now. Dictionaries never shrink by themselves.
+    package mutating func shrinkIfEmpty() {
+        if isEmpty, capacity > 256 { self = [:] }
+    }
+}

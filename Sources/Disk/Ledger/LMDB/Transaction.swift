@@ -201,3 +201,37 @@ private func withKey<Result, Failure: Error>(
         return try body(&raw)
     }
 }
+
+/// One of the environment's named B+trees ("databases" in LMDB's manual), by its position in the list of names passed
+/// to the environment.
+struct Table: Hashable, Sendable {
+    let index: Int
+    let name: String
+}
+
+extension LedgerTable {
+    /// The table's position in the environment's list.
+    var table: Table { Table(index: number, name: rawValue) }
+
+    private var number: Int {
+        switch self {
+        case .drops: 0
+        case .contents: 1
+        case .uploads: 2
+        case .fragments: 3
+        case .digests: 4
+        case .confirmations: 5
+        case .settings: 6
+        case .meta: 7
+        case .sources: 8
+        case .parked: 9
+        case .directories: 10
+        case .queue: 11
+        case .start: 12
+        case .removals: 13
+        case .products: 14
+        case .journal: 15
+        case .names: 16
+        }
+    }
+}

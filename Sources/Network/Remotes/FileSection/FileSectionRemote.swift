@@ -229,3 +229,39 @@ struct FinishVerdict {
         FileError(code: "assembly_failed", message: "isFinish.do: \(what)", retryable: true)
     }
 }
+
+extension FileSectionRemote: PortraitRemote {
+    /// `POST /user/portrait.do`.
+    public func replacePortrait(_ picture: any BodySource) async throws(RemoteFailure) -> String {
+        var judge = ReplyJudge(endpoint: "portrait.do", subject: .noID)
+        let part = MultipartPart(
+            name: "portrait", fileName: "portrait.jpg", contentType: "image/jpeg", source: picture)
+        let request = TransportRequest(method: .post, url: base + "/user/portrait.do", body: .multipart([part]))
+        let answer = try await send(request, &judge)
+        let reply = try judge.data(Messages.PortraitReply.self, of: answer)
+        guard WebURL.isAnswer(reply.userImg) else {
+            let message = "portrait.do: bad reply: userImg is not an http or https URL of at most 2048 bytes"
+            throw .temporary(FileError(code: "bad_reply", message: message, retryable: true))
+        }
+        return judge.hidingToken(reply.userImg)
+    }
+}
+
+extension FileSectionRemote: SourceRemote {
+    /// `POST /source/commit.do`.
+    public func commit(_ commit: SourceCommit) async throws(RemoteFailure) -> CommitOutcome {
+        var judge = ReplyJudge(endpoint: "commit.do", subject: .knownIDs)
+        let message = Messages.Commit(commit)
+        let reply = try await post("/source/commit.do", message, &judge)
+        let data = judge.optionalData(Messages.CommitReply.self, of: reply)
+        if let latest = data?.revision, Messages.CommitReply.revisions.contains(latest), judge.code(of: reply) == 409 {
+            return .taken(latest: max(latest, commit.revision))
+        }
+        try judge.accept(reply)
+        if let digest = data?.listDigest, digest != message.listDigest { return .taken(latest: commit.revision) }
+        // The server has accepted the post; without a usable URL the post has none, and another request would return
+        // no other.
+        guard let url = data?.url, WebURL.isAnswer(url) else { return .done(url: nil) }
+        return .done(url: judge.hidingToken(url))
+    }
+}

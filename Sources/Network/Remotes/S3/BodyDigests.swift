@@ -1,6 +1,7 @@
 import Digests
 import FoundationEssentials
 import LinuxSystem
+import Synchronization
 import Transport
 import UploadCore
 
@@ -119,4 +120,28 @@ final class BodyDigester: Sendable {
 extension Collection<UInt8> {
     /// The bytes in base64 (RFC 4648, section 4).
     var base64: String { Data(self).base64EncodedString() }
+}
+
+/// A body of zeros.
+final class ZeroBody: BodySource {
+    let length: UInt64
+    private let rest: Mutex<UInt64>
+
+    init(length: UInt64) {
+        self.length = length
+        rest = Mutex(length)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        rest.withLock { rest in
+            let count = Int(min(rest, UInt64(buffer.count)))
+            rest -= UInt64(count)
+            if count > 0 {
+                UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]).initializeMemory(as: UInt8.self, repeating: 0)
+            }
+            return count
+        }
+    }
+
+    func rewind() { rest.withLock { $0 = length } }
 }

@@ -1,3 +1,4 @@
+import SystemPackage
 import UploadCore
 
 /// The running tasks for wanted pictures, and the plan that decides on them.
@@ -67,4 +68,15 @@ struct WantedKeeper {
         stopAll()
         alarm?.cancel()
     }
+}
+
+/// A signal to the maintenance of wanted pictures.
+enum WantedSignal: Sendable {
+    case listRead(Result<WantedList, Errno>)
+    case due
+    case ended(AvatarWish, number: UInt64, WantedPlan.Outcome)
+    case lowMemory
+    case networkChanged
+    /// These addresses were removed from the mirror, or their failures were forgotten.
+    case forgotten(Set<AvatarAddress>)
 }

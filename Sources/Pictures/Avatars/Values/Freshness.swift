@@ -1,4 +1,6 @@
 public import HTTPTypes
+import LinuxSystem
+import PictureJobs
 import Transport
 public import UploadCore
 
@@ -88,4 +90,35 @@ struct CacheDirectives: Equatable, Sendable {
     private static func trimmed(_ text: Substring) -> String {
         String(text.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
     }
+}
+
+/// A picture in a style.
+struct AvatarWish: Hashable {
+    var address: AvatarAddress
+    var style: PictureStyle
+}
+
+/// The time, and a way to wait.
+public struct AvatarClock: Sendable {
+    /// The current time of both clocks.
+    public var now: @Sendable () -> Now
+    /// Waits; throws if the task is cancelled.
+    public var sleep: @Sendable (Duration) async throws -> Void
+
+    /// Creates a clock.
+    public init(now: @escaping @Sendable () -> Now, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+        self.now = now
+        self.sleep = sleep
+    }
+}
+
+extension AvatarClock {
+    /// The system's clocks.
+    public static let system = AvatarClock(
+        now: {
+            Now(
+                monotonic: MonotonicTime(nanoseconds: bootTimeNanoseconds()),
+                wall: WallTime(milliseconds: wallTimeMilliseconds()))
+        },
+        sleep: { try await Timers.sleep(for: $0) })
 }

@@ -1,3 +1,4 @@
+import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -99,5 +100,16 @@ private final class LoopExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// The channel and the logger that belong to a request.
+struct ConnectionContext: InitializableFromSource {
+    let channel: any Channel
+    let logger: Logger
+
+    init(source: ApplicationRequestContextSource) {
+        channel = source.channel
+        logger = source.logger
     }
 }

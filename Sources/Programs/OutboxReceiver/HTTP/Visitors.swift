@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import Synchronization
 
@@ -142,5 +143,16 @@ struct VisitorAddress: Hashable {
         let mapped: [UInt8] = Array(repeating: 0, count: 10) + [0xff, 0xff]
         // ::ffff:192.0.2.1 is an IPv4 address (RFC 4291, 2.5.5.2).
         bytes = all.starts(with: mapped) ? Array(all[12...]) : Array(all.prefix(all.count == 16 ? 8 : 4))
+    }
+}
+
+/// Parses IP addresses (man 3 inet_pton).
+enum IPAddress {
+    /// Returns 4 bytes for IPv4, 16 for IPv6, and nil for anything else. Ignores the zone of a link-local address.
+    static func bytes(_ text: String) -> [UInt8]? {
+        let text = String(text.prefix { $0 != "%" })
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes[..<4]) }
+        return inet_pton(AF_INET6, text, &bytes) == 1 ? bytes : nil
     }
 }

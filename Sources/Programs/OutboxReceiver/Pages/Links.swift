@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The URLs this server hands out. Each URL holds 128 random bits; anybody who has the URL may read the document.
 struct Links {
     /// The beginning of all URLs, without a trailing slash.
@@ -54,5 +56,16 @@ struct Links {
             }
         }
         return encoded
+    }
+}
+
+extension HTTPFields {
+    /// Protects a document that only holders of its URL may read. Keeps search engines
+    /// (https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag) from indexing the document, and
+    /// hides its URL from linked servers (https://www.w3.org/TR/referrer-policy/).
+    mutating func keepSecret() {
+        for (name, value) in [("X-Robots-Tag", "noindex, nofollow"), ("Referrer-Policy", "no-referrer")] {
+            if let name = HTTPField.Name(name) { self[name] = value }
+        }
     }
 }

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Records the outbox's contents and judges the outcomes, by the definitions of the trials:
 ///
 /// - **Lost**: a file that was closed in or renamed into the outbox, but has neither an object on the server nor a
@@ -111,4 +113,55 @@ extension FaultServer {
 extension Receiver {
     /// Reads and hashes all objects of the receiver.
     package func stored() throws -> Stored { Stored(finished: try objects()) }
+}
+
+/// The faults that fail a trial.
+package struct Verdict: Equatable {
+    package var lost: [String] = []
+    package var duplicates: [String] = []
+    package var mixtures: [String] = []
+    package var violations: [String] = []
+
+    package var isClean: Bool { lost.isEmpty && duplicates.isEmpty && mixtures.isEmpty && violations.isEmpty }
+
+    /// `0 lost, 0 duplicates, 0 mixtures`, plus the number of protocol violations if there are any.
+    package var summary: String {
+        "\(lost.count) lost, \(duplicates.count) duplicates, \(mixtures.count) mixtures"
+            + (violations.isEmpty ? "" : ", \(violations.count) violations of the protocol")
+    }
+
+    /// One line per fault.
+    package var details: [String] {
+        lost.map { "lost: \($0)" } + duplicates.map { "duplicate: \($0)" } + mixtures.map { "mixture: \($0)" }
+            + violations.map { "violation: \($0)" }
+    }
+}
+
+extension Agent {
+    /// Waits until every path known to the judge has an outcome. Also returns on timeout, because the judge then
+    /// reports what is missing.
+    ///
+    /// - Returns: Whether every path has an outcome.
+    /// - Throws: ``Surprise`` if the agent ended meanwhile.
+    @discardableResult
+    package func outcomes(_ judge: Judge, timeout: Duration) async throws -> Bool {
+        var left = judge.paths
+        do {
+            try await Poll.until("outcomes", timeout: timeout, every: .milliseconds(50)) {
+                if let ending = program?.ending { throw Surprise("the agent ended by itself: \(ending)\n\(log)") }
+                // Looks no further than to the first unfinished path: reading 100,000 sidecars at each check would
+                // take the processor from the agent.
+                while let path = left.last {
+                    guard try judge.unfinished(among: [path], sidecar: { try sidecar($0) }).isEmpty else {
+                        return false
+                    }
+                    left.removeLast()
+                }
+                // The agent may notice late that a file changed which had an outcome already.
+                left = try judge.unfinished(among: judge.paths) { try sidecar($0) }
+                return left.isEmpty
+            }
+        } catch is Poll.TimedOut {}
+        return left.isEmpty
+    }
 }

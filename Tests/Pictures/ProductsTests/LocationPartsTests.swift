@@ -160,12 +160,6 @@ import Testing
         }
     }
 
-    @Test func TIFFThatCannotBeReadIsRefusedWhereAllMetadataGo() throws {
-        let part = try part([0x49, 0x49, 43, 0, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0])
-        #expect(try TIFFParts(in: part, Cancellation()).patches.isEmpty)
-        #expect(throws: ProductFailure.self) { try TIFFParts(in: part, isBare: true, Cancellation()) }
-    }
-
     @Test func picturesInBase64LoseTheirEXIF() throws {
         let picture = Data([0xFF, 0xD8, 0xFF, 0xE1, 0, 14] + Array("Exif\0\0secret".utf8))
         let text = "<my:Data>\(picture.base64EncodedString())</my:Data>"

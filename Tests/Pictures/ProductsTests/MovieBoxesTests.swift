@@ -172,6 +172,7 @@ extension String {
             (BoxSample.box("wvtt", sound + BoxSample.box("vttC", Array("WEBVTT".utf8))), .others),
             (BoxSample.box("tx3g", sound + [UInt8](repeating: 0, count: 30) + BoxSample.box("ftab", [0, 0])), .others),
             (BoxSample.box("text", sound + [UInt8](repeating: 0, count: 30) + BoxSample.box("ftab", [0, 0])), .others),
+            (BoxSample.box("c608", sound + BoxSample.box("btrt", [UInt8](repeating: 1, count: 12))), .others),
             (
                 BoxSample.box("text", sound + [UInt8](repeating: 0, count: 37) + [255, 255, 255, 255, 255, 255]),
                 .others

@@ -28,8 +28,9 @@ struct SampleDescriptions {
     /// Formats of other tracks: where the boxes begin, and which ones there are.
     private static let others: [String: (start: UInt64, boxes: Set<String>)] = [
         "tx3g": (38, ["ftab", "btrt"]), "wvtt": (8, ["vttC", "vlab", "btrt"]), "stpp": (8, ["btrt", "mime"]),
-        "c608": (8, []), "c708": (8, []), "mp4s": (8, ["esds"]), "tmcd": (26, ["name"]), "mebx": (8, ["keys", "btrt"]),
-        "text": (51, ["ftab"]),
+        "c608": (8, ["btrt"]), "c708": (8, ["btrt"]), "mp4s": (8, ["esds", "btrt"]), "tmcd": (26, ["name"]),
+        "mebx": (8, ["keys", "btrt"]),
+        "text": (51, ["ftab", "btrt"]),
     ]
     /// Boxes within these boxes.
     private static let inner: [String: Set<String>] = [

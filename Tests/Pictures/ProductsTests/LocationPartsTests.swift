@@ -101,6 +101,36 @@ import Testing
         #expect((found.obstacle != nil) == isRefused)
     }
 
+    /// Commands of a chapter, and a comment of an attached GIF.
+    @Test func commandsOfChaptersAndCommentsOfAttachedPicturesAreCleared() throws {
+        func element(_ id: [UInt8], _ content: [UInt8]) -> [UInt8] {
+            id + [0x40 | UInt8(content.count >> 8), UInt8(content.count & 0xFF)] + content
+        }
+        let secret = Array("secret".utf8)
+        let name = element([0x80], element([0x85], Array("Start".utf8)))
+        let command = element([0x69, 0x44], element([0x45, 0x0D], secret))
+        let chapter = element([0xB6], element([0x73, 0xC4], [1]) + name + command)
+        let picture =
+            Array("GIF89a".utf8) + [1, 0, 1, 0, 0, 0, 0] + [0x21, 0xFE, 6] + secret + [0]
+            + [0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 7, 0, 0x3B]
+        let attached = element([0x61, 0xA7], element([0x46, 0x6E], [65]) + element([0x46, 0x5C], picture))
+        let further =
+            element([0x10, 0x43, 0xA7, 0x70], element([0x45, 0xB9], chapter))
+            + element([0x19, 0x41, 0xA4, 0x69], attached)
+        var file = matroska("V_MS/VFW/FOURCC", "XVID")
+        let place = try #require(file.firstRange(of: [0x18, 0x53, 0x80, 0x67])).upperBound
+        let size = Int(file[place] & 0x3F) << 8 | Int(file[place + 1]) + further.count
+        file.replaceSubrange(place..<(place + 2), with: [0x40 | UInt8(size >> 8), UInt8(size & 0xFF)])
+        let part = try part(file + further)
+        let found = try MatroskaPositions(in: part, changesAttachments: false, Cancellation())
+        let left = try bytes(of: part, after: found.patches)
+        #expect(found.obstacle == nil && !HiddenPositions.find(Array("Start".utf8), in: left).isEmpty)
+        #expect(HiddenPositions.find([0x3B], in: left).isEmpty == false)
+        let rest = HiddenPositions.find(secret, in: left)
+        // The frame of the only track.
+        #expect(rest.allSatisfy { $0 < file.count })
+    }
+
     @Test func pictureOfJPEGWithinHEIFLosesSegments() throws {
         let entry = box("infe", [2, 0, 0, 0, 0, 1, 0, 0] + Array("jpeg".utf8) + [0])
         let start = box("ftyp", Array("heic\0\0\0\0mif1heic".utf8))
@@ -158,12 +188,6 @@ import Testing
         #expect(throws: ProductFailure.refused("the picture has too many directories")) {
             try TIFFParts(in: part, Cancellation())
         }
-    }
-
-    @Test func TIFFThatCannotBeReadIsRefusedWhereAllMetadataGo() throws {
-        let part = try part([0x49, 0x49, 43, 0, 8, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0])
-        #expect(try TIFFParts(in: part, Cancellation()).patches.isEmpty)
-        #expect(throws: ProductFailure.self) { try TIFFParts(in: part, isBare: true, Cancellation()) }
     }
 
     @Test func picturesInBase64LoseTheirEXIF() throws {

@@ -34,7 +34,8 @@ import Testing
         "A,270519,201555.000,4808.2200,N,01134.5000,E,000.0", "Latitud: 48.1370 Longitud: 11.5750",
         "纬度 48.1370 经度 11.5750", "LAT 48137000 LON 11575000",
         "N48°51.502 E002°17.669", "N 48 51.502 E 002 17.669", "N4851.5022 E00217.6689", "4851.5022N 00217.6689E",
-        "N:4851.5022", "A4851.5022N00217.6689E", "4851.5022,00217.6689",
+        "N:4851.5022", "A4851.5022N00217.6689E", "4851.5022,00217.6689", "Lat 48.13 Lon 11.57",
+        "Lat: 48.13, Lng: -11.57",
     ])
     func subtitlesOfDevicesAreTelemetry(_ text: String) {
         #expect(PositionText.isTelemetry(Array(text.utf8)))
@@ -44,7 +45,7 @@ import Testing
         "Hello", "It is 25 °C at 12.50", "{\\pos(12.345,67.891)}Hello", "The GPS is lost", "at 10.30",
         "It took 2 long years, 1,000,000 people and 1,000 more", "Our GPS says 5 more miles.", "Pi is 3.14159.",
         "At 20° 5 people", "A long way, 12.345 miles", "12.345 miles and 4.567 yards", "from 12:30:15 to 12:45:10",
-        "S 12", "He ran it in 12.345 s", "Call 1234.5678", "da 9.30 e 10 11.30",
+        "S 12", "He ran it in 12.345 s", "Call 1234.5678", "A long 1.50 long 2.50", "da 9.30 e 10 11.30",
         "begin=\"00:00:01.000\" end=\"00:00:02.500\"", "",
     ])
     func subtitlesOfFilmsAreNot(_ text: String) {

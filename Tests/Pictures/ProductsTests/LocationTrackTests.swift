@@ -59,7 +59,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("48.137154, 11.576124", false), ("PK\u{3}\u{4}", false), ("\0\u{1}\0\0\0 a font", true), ("GIF89a", true),
+        ("48.137154, 11.576124", false), ("PK\u{3}\u{4}", false), ("\0\u{1}\0\0\0 a font", true),
+        ("GIF89a\u{1}\0\u{1}\0\0\0\0;", true), ("GIF89a", false),
     ])
     func onlyPicturesAndFontsMayBeAttached(_ start: String, _ isAllowed: Bool) async throws {
         let files = try LocationFiles()

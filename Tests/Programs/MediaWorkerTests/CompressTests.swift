@@ -109,7 +109,10 @@ struct CompressTests {
     @Test("are not made of a TIFF file with anything behind it")
     func behind() throws {
         let picture = try Self.tiff(with: [], inner: [])
-        #expect(try compressed(picture + [UInt8](repeating: 1, count: 100_000)).isEmpty)
+        for count in [8, 1000, 100_000] {
+            #expect(try compressed(picture + [UInt8](repeating: 1, count: count)).isEmpty)
+        }
+        #expect(try !compressed(picture).isEmpty)
     }
 
     private typealias Tag = (tag: Int, type: Int, value: [UInt8])

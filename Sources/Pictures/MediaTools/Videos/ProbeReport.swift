@@ -27,6 +27,10 @@ package struct ProbeReport: Decodable, Sendable {
         package var frameRate: String?
         package var bitRate: String?
         package var channels: Int?
+        /// How the decoder of sound gives its samples: "s16", "s32p", "fltp" and others.
+        package var sampleFormat: String?
+        /// The bits of a sample that count, where the decoder's samples are wider: "24".
+        package var bitsOfSample: String?
         package var duration: String?
         package var disposition: [String: Int]?
         package var tags: Tags?
@@ -45,6 +49,8 @@ package struct ProbeReport: Decodable, Sendable {
             case colourSpace = "color_space"
             case frameRate = "avg_frame_rate"
             case bitRate = "bit_rate"
+            case sampleFormat = "sample_fmt"
+            case bitsOfSample = "bits_per_raw_sample"
             case sideDataList = "side_data_list"
         }
     }

@@ -63,7 +63,8 @@ public struct VideoTools: Sendable {
     package func report(of video: SharedDescriptor, type: MediaType) async throws(VideoFailure) -> ProbeReport {
         let entries = [
             "stream=index,codec_type,codec_name,codec_tag_string,pix_fmt,width,height,sample_aspect_ratio,field_order"
-                + ",has_b_frames,color_transfer,color_space,avg_frame_rate,bit_rate,channels,duration",
+                + ",has_b_frames,color_transfer,color_space,avg_frame_rate,bit_rate,channels,duration"
+                + ",sample_fmt,bits_per_raw_sample",
             "stream_disposition=default,attached_pic", "stream_tags=rotate,alpha_mode,stereo_mode,spherical-video",
             "stream_side_data=side_data_type,type,rotation,dv_bl_signal_compatibility_id", "format=duration,bit_rate",
             "format_tags=creation_time,location,com.apple.quicktime.location.ISO6709",

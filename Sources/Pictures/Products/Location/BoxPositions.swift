@@ -16,6 +16,8 @@ struct BoxPositions {
     private let isBare: Bool
     private var boxes = 0
     private var tracks: [BoxTrack] = []
+    /// Those of all tracks, also of those that go.
+    private var numbersOfTracks: Set<UInt64> = []
     /// The samples of the tracks that stay, and the data of items.
     private var kept = KeptRanges([])
     /// These, and the samples of the tracks that go.
@@ -28,14 +30,15 @@ struct BoxPositions {
     private static let mostChunks = 4_000_000
 
     /// Boxes that hold no position, or that are searched, by the box around them (ISO 14496-12; QuickTime File Format).
-    private static let known: [String: Set<String>] = [
+    static let known: [String: Set<String>] = [
         "": [
             "ftyp", "styp", "moov", "moof", "mdat", "meta", "udta", "uuid", "sidx", "ssix", "mfra", "pdin", "prft",
             "mpvd",
         ],
-        "moov": ["mvhd", "iods", "trak", "mvex", "udta", "meta", "uuid", "pssh", "ctab", "clip", "rmra", "cmov"],
-        "trak": ["tkhd", "mdia", "edts", "tref", "tapt", "clip", "matt", "load", "udta", "meta", "uuid"],
-        "edts": ["elst"], "dinf": ["dref"], "mvex": ["mehd", "trex", "leva", "trep"],
+        "moov": ["mvhd", "iods", "trak", "mvex", "udta", "meta", "uuid", "cmov"],
+        "trak": ["tkhd", "mdia", "edts", "tref", "tapt", "load", "udta", "meta", "uuid"],
+        "edts": ["elst"], "dinf": ["dref"], "mvex": ["mehd", "trex"], "tapt": ["clef", "prof", "enof"],
+        "gmhd": ["gmin", "text", "tmcd"],
         "mdia": ["mdhd", "hdlr", "minf", "elng"],
         "minf": ["vmhd", "smhd", "hmhd", "nmhd", "gmhd", "sthd", "hdlr", "dinf", "stbl"],
         "stbl": [
@@ -43,7 +46,7 @@ struct BoxPositions {
             "stdp",
             "sdtp", "sbgp", "sgpd", "subs", "saiz", "saio",
         ],
-        "moof": ["mfhd", "traf", "pssh"],
+        "moof": ["mfhd", "traf"],
         "traf": ["tfhd", "tfdt", "trun", "sdtp", "sbgp", "sgpd", "subs", "saiz", "saio", "senc"],
     ]
     /// User data that people write, and XMP, which exiftool reads; beside these, all texts with `©`.
@@ -84,6 +87,23 @@ struct BoxPositions {
         for box in children { try searchTopLevel(box) }
         // What follows the last box is a trailer of a maker.
         try clearRest(behind: children, in: part.range)
+    }
+
+    /// Returns how many bytes of media data belong to no track and are not blank.
+    ///
+    /// - Throws: ``ProductFailure``; `refused` if the tables of a track are damaged.
+    static func unownedBytes(in part: FilePart, _ cancellation: Cancellation) throws(ProductFailure) -> UInt64 {
+        var positions = BoxPositions(part, cancellation)
+        let children = try positions.children(of: part.range)
+        try positions.readTracks(children)
+        try positions.keepSamples(in: children, besides: [])
+        var lost: UInt64 = 0
+        for box in children where box.type == "mdat" { lost += try positions.unownedBytes(in: box) }
+        return lost
+    }
+
+    private init(_ part: FilePart, _ cancellation: Cancellation) {
+        (self.part, self.cancellation, items, videos, isBare) = (part, cancellation, nil, [], false)
     }
 
     /// Whether changes overwrite samples of pictures or sound, as those for a crafted track would. Segments and messages
@@ -130,16 +150,30 @@ struct BoxPositions {
         try clearRest(behind: children, in: box.content)
     }
 
+    /// The sizes of headers, with times of four and of eight bytes.
+    private static let headers: [String: (short: UInt64, long: UInt64)] = [
+        "mvhd": (100, 112), "tkhd": (84, 96), "mdhd": (24, 36), "vmhd": (12, 12), "smhd": (8, 8), "nmhd": (4, 4),
+        "sthd": (4, 4), "hmhd": (20, 20), "load": (16, 16), "clef": (12, 12), "prof": (12, 12), "enof": (12, 12),
+        "gmin": (16, 16), "text": (36, 36), "mehd": (8, 12), "trex": (24, 24), "mfhd": (8, 8), "iods": (64, 64),
+    ]
+    /// The sizes of the entries of tables.
+    private static let entries: [String: UInt64] = [
+        "stts": 8, "ctts": 8, "stsc": 12, "stco": 4, "co64": 8, "stss": 4, "stps": 4, "elst": 12,
+    ]
+
     /// Overwrites what is behind the fields of a header, or behind the entries of a table (ISO 14496-12).
     private mutating func clearEnd(of box: Box) throws(ProductFailure) {
-        let headers = ["mvhd": 100, "tkhd": 84, "mdhd": 24] as [String: UInt64]
-        let entries = ["stts": 8, "ctts": 8, "stsc": 12, "stco": 4, "co64": 8, "stss": 4] as [String: UInt64]
         let size: UInt64
-        if let header = headers[box.type] {
+        if let header = Self.headers[box.type] {
             // Times and lengths have eight bytes in the second version.
-            size = header + (try part.number(at: box.content.lowerBound, count: 1) == 1 ? 12 : 0)
+            let isLong = try part.number(at: box.content.lowerBound, count: 1) == 1
+            size = isLong ? header.long : header.short
+        } else if let entry = Self.entries[box.type] {
+            let isLong = try part.number(at: box.content.lowerBound, count: 1) == 1
+            let count = try part.number(at: box.content.lowerBound + 4, count: 4) ?? 0
+            size = 8 + count * (isLong && box.type == "elst" ? 20 : entry)
         } else {
-            size = 8 + (try part.number(at: box.content.lowerBound + 4, count: 4) ?? 0) * (entries[box.type] ?? 0)
+            return
         }
         if size < UInt64(box.content.count) { try clear((box.content.lowerBound + size)..<box.content.upperBound) }
     }
@@ -148,14 +182,19 @@ struct BoxPositions {
         try clear((boxes.last?.range.upperBound ?? range.lowerBound)..<range.upperBound)
     }
 
-    /// Refuses a video of which most belongs to no track: a damaged header has hidden a track.
-    private func requireOwners(of box: Box) throws(ProductFailure) {
-        if items != nil { return }
+    /// Returns how many bytes of a box are in ranges that belong to no track and are not blank.
+    func unownedBytes(in box: Box) throws(ProductFailure) -> UInt64 {
         var lost: UInt64 = 0
         for gap in owned.gaps(in: box.content) where try !part.clearing(gap, cancellation).isEmpty {
             lost += UInt64(gap.count)
         }
-        if lost > UInt64(part.range.count) / 4 {
+        return lost
+    }
+
+    /// Refuses a video of which most belongs to no track: a damaged header has hidden a track.
+    private func requireOwners(of box: Box) throws(ProductFailure) {
+        if items != nil { return }
+        if try unownedBytes(in: box) > UInt64(part.range.count) / 4 {
             throw .refused("a large part of the video belongs to no track: it is damaged")
         }
     }
@@ -165,7 +204,7 @@ struct BoxPositions {
         case "mdat":
             try requireOwners(of: box)
             try clear(box.content)
-        case "meta" where items != nil: break
+        case "meta" where items?.metadata == box.range: break
         case "mpvd":
             for gap in KeptRanges(videos).gaps(in: box.content) { try patches += part.clearing(gap, cancellation) }
         default: try search(box, within: "")
@@ -181,8 +220,9 @@ struct BoxPositions {
         }
         if isBare, items != nil { try clearTexts(of: box) }
         switch box.type {
-        case "moov", "mdia", "minf", "stbl", "moof", "edts", "dinf", "mvex": try searchChildren(of: box)
-        case "mvhd", "tkhd", "mdhd", "stts", "ctts", "stsc", "stco", "co64", "stss": try clearEnd(of: box)
+        case "moov", "mdia", "minf", "stbl", "moof", "edts", "dinf", "mvex", "tapt", "gmhd": try searchChildren(of: box)
+        case "stsd": try searchDescriptions(box)
+        case "tref", "dref", "tmcd": try searchReferences(box)
         case "trak":
             if tracks.contains(where: { $0.box.range == box.range }) {
                 try searchChildren(of: box)
@@ -203,7 +243,50 @@ struct BoxPositions {
         case "uuid":
             let name = try part.bytes(at: box.content.lowerBound, count: min(16, box.content.count)) ?? []
             if !Self.uniqueTypes.contains(name) { try remove(box) }
-        default: break
+        default: try clearEnd(of: box)
+        }
+    }
+
+    private mutating func searchDescriptions(_ box: Box) throws(ProductFailure) {
+        let track = tracks.first { $0.box.range.contains(box.range.lowerBound) }
+        let descriptions = try SampleDescriptions(in: box, of: track?.kind ?? .others, part, cancellation)
+        try patches += descriptions.patches
+        obstacle = obstacle ?? descriptions.obstacle
+    }
+
+    /// Searches references of a track to others, to files with its samples, and the settings of a time code.
+    private mutating func searchReferences(_ box: Box) throws(ProductFailure) {
+        let start = box.content.lowerBound + (box.type == "dref" ? 8 : 0)
+        let children = try children(of: min(start, box.content.upperBound)..<box.content.upperBound)
+        for child in children {
+            switch box.type {
+            case "tref": if try !refersToTracks(child) { try remove(child) }
+            case "dref" where Self.files.contains(child.type):
+                // The samples are in the same file.
+                if try part.number(at: child.content.lowerBound + 3, count: 1) == 1 {
+                    try clear((child.content.lowerBound + 4)..<child.content.upperBound)
+                } else if child.content.count > 5 {
+                    obstacle = obstacle ?? "a track refers to another file"
+                }
+            case "tmcd" where child.type == "tcmi":
+                // The name of a font is at the end.
+                let name = try part.number(at: child.content.lowerBound + 24, count: 1) ?? 0
+                try clear(
+                    min(child.content.lowerBound + 25 + name, child.content.upperBound)..<child.content.upperBound)
+            default: try remove(child)
+            }
+        }
+        try clearRest(behind: children, in: min(start, box.content.upperBound)..<box.content.upperBound)
+    }
+
+    private static let files: Set = ["url ", "urn ", "alis", "rsrc"]
+
+    /// Whether the content consists of the numbers of tracks (ISO 14496-12, 8.3.3).
+    private func refersToTracks(_ box: Box) throws(ProductFailure) -> Bool {
+        guard box.content.count % 4 == 0, box.content.count <= 4 * 1000 else { return false }
+        let reader = ByteReader(bytes: try content(of: box))
+        return stride(from: 0, to: box.content.count, by: 4).allSatisfy { place in
+            reader.number(at: place, count: 4).map { $0 == 0 || numbersOfTracks.contains($0) } ?? false
         }
     }
 
@@ -251,7 +334,7 @@ struct BoxPositions {
         guard start <= box.content.upperBound else { return }
         let children = try children(of: start..<box.content.upperBound)
         var keys: Set<UInt64>?
-        for box in children where box.type == "keys" { keys = Self.harmless(keys: try content(of: box)) }
+        for box in children where box.type == "keys" { keys = MovieKeys.harmless(in: try content(of: box)) }
         for child in children {
             switch child.type {
             case "hdlr", "keys": break
@@ -300,35 +383,10 @@ struct BoxPositions {
         }
     }
 
-    /// Names of keys that programs write without a domain.
-    private static let plainKeys: Set = [
-        "title", "artist", "album", "album_artist", "composer", "comment", "description", "synopsis", "copyright",
-        "date",
-        "year", "genre", "track", "show", "network", "encoder", "make", "model", "creation_time", "major_brand",
-        "minor_version", "compatible_brands", "language", "author", "keywords", "software",
-    ]
-
-    /// Returns the numbers of the keys that hold no position (QuickTime File Format, metadata item keys).
-    private static func harmless(keys bytes: [UInt8]) -> Set<UInt64> {
-        let reader = ByteReader(bytes: bytes)
-        var found: Set<UInt64> = []
-        var offset = 8
-        var index: UInt64 = 1
-        while let size = reader.number(at: offset, count: 4), size >= 8, offset + Int(size) <= bytes.count {
-            let name = String(decoding: bytes[(offset + 8)..<(offset + Int(size))], as: UTF8.self).lowercased()
-            let isOfPhone = ["com.apple.quicktime.", "com.android."].contains { name.hasPrefix($0) }
-            let isPosition = ["location", "gps", "latitude", "longitude", "iso6709"].contains { name.contains($0) }
-            if plainKeys.contains(name) || isOfPhone && !isPosition { found.insert(index) }
-            offset += Int(size)
-            index += 1
-        }
-        return found
-    }
-
     // MARK: Tracks
 
-    /// Finds the tracks that stay, and their samples.
-    private mutating func searchTracks(_ children: [Box], _ reported: Set<Int>) throws(ProductFailure) {
+    /// Reads all tracks.
+    private mutating func readTracks(_ children: [Box]) throws(ProductFailure) {
         var fragments = BoxFragments(part)
         var sizeOfTables = 0
         for movie in children where movie.type == "moov" {
@@ -352,7 +410,13 @@ struct BoxPositions {
                 try fragments.add(box, try self.children(of: box.content), of: fragment, end: &end)
             }
         }
+        numbersOfTracks = Set(tracks.map(\.id))
         for index in tracks.indices { tracks[index].fragments = fragments.samples[tracks[index].id] ?? [] }
+    }
+
+    /// Finds the tracks that stay, and their samples.
+    private mutating func searchTracks(_ children: [Box], _ reported: Set<Int>) throws(ProductFailure) {
+        try readTracks(children)
         var staying: [BoxTrack] = []
         var dropped: [BoxTrack] = []
         for (index, track) in tracks.enumerated() {
@@ -366,6 +430,7 @@ struct BoxPositions {
                 dropped.append(track)
                 continue
             }
+            if track.isEncrypted { obstacle = obstacle ?? "it is encrypted" }
             if track.describesPosition { obstacle = "the description of a track contains a position" }
             staying.append(track)
         }

@@ -6,7 +6,8 @@ struct BoxTrack {
     private var format = ""
     /// The sample descriptions.
     private var description: [UInt8] = []
-    private let hasPictureOrSoundHeader: Bool
+    /// Of the media: those of pictures and sound.
+    private let headers: Set<String>
     private var tables: [String: [UInt8]] = [:]
     private let part: FilePart
     /// The box of the track.
@@ -30,7 +31,7 @@ struct BoxTrack {
     private static let pictureFormats: Set = ["mp4s", "c608", "c708"]
 
     /// Sample formats of pictures and sound.
-    private static let codecs: Set = [
+    static let codecs: Set = [
         "avc1", "avc2", "avc3", "avc4", "hvc1", "hev1", "dvh1", "dvhe", "vvc1", "av01", "vp08", "vp09", "mp4v", "s263",
         "H263", "h263", "jpeg", "mjpa", "mjpb", "apch", "apcn", "apcs", "apco", "ap4h", "ap4x", "AVdh", "raw ", "encv",
         "mp4a", "samr", "sawb", "alac", "ac-3", "ec-3", "Opus", "fLaC", ".mp3", "lpcm", "sowt", "twos", "in24", "in32",
@@ -48,7 +49,7 @@ struct BoxTrack {
     init(_ box: Box, handlers: [Box], _ boxes: [Box], _ part: FilePart) throws(ProductFailure) {
         self.box = box
         self.part = part
-        hasPictureOrSoundHeader = boxes.contains { $0.type == "vmhd" || $0.type == "smhd" }
+        headers = Set(boxes.map(\.type)).intersection(["vmhd", "smhd"])
         if let box = handlers.first, box.content.count >= 12 {
             let bytes = try part.bytes(at: box.content.lowerBound, count: 12) ?? []
             handler = String(decoding: bytes.suffix(4), as: UTF8.self)
@@ -76,8 +77,20 @@ struct BoxTrack {
 
     /// Whether the track is picture or sound, so that it must stay, whatever its handler says.
     var isPictureOrSound: Bool {
-        ["vide", "pict", "soun"].contains(handler) || hasPictureOrSoundHeader || Self.codecs.contains(format)
+        ["vide", "pict", "soun"].contains(handler) || !headers.isEmpty || Self.codecs.contains(format)
     }
+
+    /// How the sample descriptions are laid out.
+    var kind: SampleDescriptions.Kind {
+        switch handler {
+        case "vide", "pict", "auxv": .pictures
+        case "soun": .sound
+        default: headers.contains("smhd") ? .sound : isPictureOrSound ? .pictures : .others
+        }
+    }
+
+    /// Whether the samples are encrypted (ISO 23001-7).
+    var isEncrypted: Bool { ["encv", "enca", "enct", "encs"].contains(format) }
 
     /// Whether the sample descriptions contain a position.
     var describesPosition: Bool { PositionText.isFound(in: description) }

@@ -19,8 +19,10 @@ struct HiddenPositions {
     private static let latitudes: [(pattern: [UInt8], isLittle: Bool)] = [
         ([2, 0, 5, 0, 3, 0, 0, 0], true), ([0, 2, 0, 5, 0, 0, 0, 3], false),
     ]
-    /// `GPSL` in UTF-16, in which exiftool reads no XMP.
-    private static let wide: [UInt8] = [0x47, 0, 0x50, 0, 0x53, 0, 0x4C]
+    /// The beginnings of `GPSLatitude` and `GpsLatitude` in UTF-16, in which exiftool reads no XMP.
+    private static let wide: [[UInt8]] = [[0x47, 0, 0x50, 0, 0x53, 0, 0x4C], [0x47, 0, 0x70, 0, 0x73, 0, 0x4C]]
+    /// EXIF in resources of Photoshop.
+    private static let resources: [[UInt8]] = [0x22, 0x23].map { Array("8BIM".utf8) + [4, $0] }
     /// What AVCHD camcorders write into the pictures (ExifTool, H264.pm).
     private static let camcorder: [UInt8] =
         [0x17, 0xEE, 0x8C, 0x60, 0xF8, 0x4D, 0x11, 0xD9, 0x8C, 0xD6, 0x08, 0x00, 0x20, 0x0C, 0x9A, 0x66]
@@ -36,8 +38,12 @@ struct HiddenPositions {
     private static let marks = [":", "=", ">"].map { Array($0.utf8) }
     /// Properties of other namespaces of XMP.
     private static let geography = ["geo:lat", "geo:lon", "georss:point"].map { Array($0.utf8) }
-    /// The beginning of a JPEG picture in base64, as XMP holds it.
-    private static let encoded = Array("/9j/".utf8)
+    /// The beginnings of pictures in base64, as XMP holds them: JPEG, PNG, TIFF, WebP.
+    private static let encoded = ["/9j/", "iVBORw0KGgo", "SUkqA", "TU0AK", "UklGR"].map { Array($0.utf8) }
+    /// What such a picture has if it holds EXIF, XMP or texts.
+    private static let marksOfMetadata =
+        [exif, xmp] + ["eXIf", "zTXt", "tEXt", "iTXt", "EXIF", "XMP ", "II*\0", "MM\0*"].map { Array($0.utf8) }
+    private static let shortestEncoded = 20
     private static let longestEncoded: UInt64 = 256 << 10
     /// More text in base64, and more names of positions, are those of a file that is made to take long.
     private static let mostEncoded = 16 << 20
@@ -69,6 +75,12 @@ struct HiddenPositions {
             for position in Self.find(Self.exif, in: piece) where position < end {
                 try addTIFF(at: offset + UInt64(position + Self.exif.count), in: part)
             }
+            for pattern in Self.resources {
+                for position in Self.find(pattern, in: piece) where position < end {
+                    // The name of the resource and its size follow.
+                    try addTIFF(at: offset + UInt64(position + pattern.count + 6), in: part)
+                }
+            }
             for (pattern, isLittle) in Self.latitudes {
                 for position in Self.find(pattern, in: piece) where position < end {
                     try addLatitude(at: offset + UInt64(position), isLittle, in: part)
@@ -77,7 +89,7 @@ struct HiddenPositions {
             for position in Self.find(Self.camcorder, in: piece) where position < end && !isTransportStream {
                 obstacle = obstacle ?? "its pictures contain a position at byte \(offset + UInt64(position))"
             }
-            if !Self.find(Self.wide, in: piece).isEmpty {
+            if Self.wide.contains(where: { !Self.find($0, in: piece).isEmpty }) {
                 obstacle = obstacle ?? "the file contains the name of a position in UTF-16"
             }
             for position in Self.find(Self.freeGPS, in: piece) where position < end {
@@ -94,8 +106,10 @@ struct HiddenPositions {
                     try addProperty(at: offset + UInt64(position + pattern.count - 1), in: part, isPosition: true)
                 }
             }
-            for position in Self.find(Self.encoded, in: piece) where position < end {
-                try addEncodedPicture(at: offset + UInt64(position), in: part)
+            for pattern in Self.encoded {
+                for position in Self.find(pattern, in: piece) where position < end {
+                    try addEncodedPicture(at: offset + UInt64(position), in: part)
+                }
             }
             for pattern in Self.sentences {
                 for position in Self.find(pattern, in: piece) where position < end {
@@ -143,31 +157,34 @@ struct HiddenPositions {
 
     // MARK: EXIF
 
-    private static let positionPointer: UInt64 = 0x8825
-
-    /// Looks for a directory of positions in a TIFF structure (TIFF 6.0, section 2; EXIF 2.32, 4.6.6). It is left with its
+    /// Empties the directories of positions in a TIFF structure (TIFF 6.0, section 2; EXIF 2.32, 4.6.6). Each is left with its
     /// version only, since a directory must not be empty.
     private mutating func addTIFF(at start: UInt64, in part: FilePart) throws(ProductFailure) {
-        guard let header = try part.bytes(at: start, count: 8) else { return }
-        var reader = ByteReader(bytes: header, isLittleEndian: header[0] == UInt8(ascii: "I"))
-        guard header[0] == header[1], header[0] == UInt8(ascii: "I") || header[0] == UInt8(ascii: "M"),
-            reader.number(at: 2, count: 2) == 42, var directory = reader.number(at: 4, count: 4)
+        guard let header = try part.bytes(at: start, count: 4),
+            Self.headers.contains(where: { header.elementsEqual($0) })
         else { return }
-        // The first two directories describe the picture and its thumbnail.
-        for _ in 0..<2 where directory >= 8 {
-            guard let entries = try entries(at: start + directory, reader.isLittleEndian, part) else { return }
-            reader = entries
-            let count = entries.bytes.count / 12
-            for entry in 0..<count where entries.number(at: 12 * entry, count: 2) == Self.positionPointer {
-                guard let target = entries.number(at: 12 * entry + 8, count: 4) else { continue }
-                try addDirectory(at: start + target, of: start, entries.isLittleEndian, part)
+        let block = part.within(start..<(try endOfSegment(before: start, in: part) ?? part.range.upperBound))
+        do throws(ProductFailure) {
+            let directories = try ExifDirectories(in: block)
+            for positions in directories.positions {
+                try empty(positions, of: start, directories.isLittle, part)
             }
-            let next = try part.bytes(at: start + directory + 2 + UInt64(12 * count), count: 4)
-            directory =
-                next.flatMap {
-                    ByteReader(bytes: $0, isLittleEndian: entries.isLittleEndian).number(at: 0, count: 4)
-                } ?? 0
+        } catch {
+            guard case .refused(let reason) = error else { throw error }
+            obstacle = obstacle ?? reason
         }
+    }
+
+    private static let headers: [[UInt8]] = [Array("II*\0".utf8), Array("MM\0*".utf8)]
+
+    /// Returns where a segment of JPEG with EXIF ends; nil if the structure is in no segment.
+    private func endOfSegment(before start: UInt64, in part: FilePart) throws(ProductFailure) -> UInt64? {
+        let length = UInt64(4 + Self.exif.count)
+        guard start >= length, let marker = try part.number(at: start - length, count: 2), marker == 0xFFE1,
+            let size = try part.number(at: start - length + 2, count: 2), size >= length - 2
+        else { return nil }
+        let end = start - length + 2 + size
+        return end <= part.range.upperBound ? end : nil
     }
 
     /// Notes a directory of positions that no directory led to, such as one that a program unlinked and left. The entry
@@ -180,28 +197,17 @@ struct HiddenPositions {
         obstacle = obstacle ?? "the file contains a position that nothing leads to, at byte \(offset)"
     }
 
-    private func entries(
-        at offset: UInt64, _ isLittleEndian: Bool, _ part: FilePart
-    ) throws(ProductFailure) -> ByteReader? {
-        guard let bytes = try part.bytes(at: offset, count: 2),
-            let count = ByteReader(bytes: bytes, isLittleEndian: isLittleEndian).number(at: 0, count: 2), count < 1000,
-            let entries = try part.bytes(at: offset + 2, count: Int(count) * 12)
-        else { return nil }
-        return ByteReader(bytes: entries, isLittleEndian: isLittleEndian)
-    }
-
-    private mutating func addDirectory(
-        at offset: UInt64, of start: UInt64, _ isLittleEndian: Bool, _ part: FilePart
+    private mutating func empty(
+        _ positions: ExifDirectories.Positions, of start: UInt64, _ isLittleEndian: Bool, _ part: FilePart
     ) throws(ProductFailure) {
-        guard let entries = try entries(at: offset, isLittleEndian, part) else { return }
-        let count = entries.bytes.count / 12
-        guard (0..<count).contains(where: { (entries.number(at: 12 * $0, count: 2) ?? 0) != 0 }) else { return }
-        for entry in 0..<count {
+        let entries = positions.entries
+        for entry in 0..<(entries.bytes.count / 12) {
             guard let type = entries.number(at: 12 * entry + 2, count: 2),
-                let values = entries.number(at: 12 * entry + 4, count: 4), type < 13,
+                let values = entries.number(at: 12 * entry + 4, count: 4),
+                let width = ExifDirectories.size(ofType: type),
                 let target = entries.number(at: 12 * entry + 8, count: 4)
             else { continue }
-            let size = values * [0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8][Int(type)]
+            let size = values * width
             let range = (start + target)..<(start + target + size)
             // A value of up to four bytes is in the entry itself. One that reaches over the end is none.
             if size > 4, size < 1 << 16, range.upperBound <= part.range.upperBound { try patches.append(.zeros(range)) }
@@ -210,8 +216,8 @@ struct HiddenPositions {
         let one: [UInt8] = isLittleEndian ? [1, 0] : [0, 1]
         let four: [UInt8] = isLittleEndian ? [4, 0, 0, 0] : [0, 0, 0, 4]
         let version: [UInt8] = [0, 0] + one + four + [2, 3, 0, 0]
-        try patches.append(.zeros((offset + 2)..<(offset + 2 + UInt64(entries.bytes.count))))
-        try patches.append(.bytes(one + version + [0, 0, 0, 0], at: offset))
+        try patches.append(.zeros((positions.place + 2)..<(positions.place + 2 + UInt64(entries.bytes.count))))
+        try patches.append(.bytes(one + version + [0, 0, 0, 0], at: positions.place))
     }
 
     // MARK: XMP and dash cams
@@ -246,7 +252,10 @@ struct HiddenPositions {
         let (decoded, length) = Base64.decode(bytes)
         encodedBytes += length
         if encodedBytes > Self.mostEncoded { throw .refused("the file contains too much text that may be a picture") }
-        guard !Self.find(Self.exif, in: decoded).isEmpty || !Self.find(Self.xmp, in: decoded).isEmpty else { return }
+        // Shorter ones occur in coded data.
+        guard length >= Self.shortestEncoded,
+            Self.marksOfMetadata.contains(where: { !Self.find($0, in: decoded).isEmpty })
+        else { return }
         try patches.append(.spaces(offset..<(offset + UInt64(length))))
     }
 

@@ -3,6 +3,10 @@
 struct ItemParts {
     /// Where the data of the items that stay is.
     private(set) var kept: [Range<UInt64>] = []
+    /// Where the EXIF items are that stay.
+    private(set) var exif: [Range<UInt64>] = []
+    /// Where the box with the items is.
+    private(set) var metadata: Range<UInt64>?
     /// The changes that remove other boxes.
     private(set) var patches = Patches()
 
@@ -40,6 +44,7 @@ struct ItemParts {
             return
         }
         isFound = true
+        metadata = meta.range
         let children = try boxes(in: (meta.content.lowerBound + 4)..<meta.content.upperBound)
         data = children.first { $0.type == "idat" }?.content
         for box in children {
@@ -155,6 +160,7 @@ struct ItemParts {
             // exiftool reads only these.
             if isPicture, extents.contains(where: { !$0.isEmpty }) { hasPicture = true }
             if isPicture || method == 0 && extents.count == 1 { kept += extents }
+            if type == "Exif", method == 0, extents.count == 1, !extents[0].isEmpty { exif += extents }
         }
     }
 

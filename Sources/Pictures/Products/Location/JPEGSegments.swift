@@ -30,6 +30,8 @@ struct JPEGSegments {
 
     /// The changes that remove the other segments.
     private(set) var patches = Patches()
+    /// Where the blocks of EXIF are that stay, from the header of the TIFF structure.
+    private(set) var exif: [Range<UInt64>] = []
     private let part: FilePart
     private let cancellation: Cancellation
     private let known: [Int: [String]]
@@ -43,6 +45,7 @@ struct JPEGSegments {
         self.spared = KeptRanges(spared)
     }
 
+    private static let signatureOfEXIF = Array("Exif\0\0".utf8)
     private static let beginning: [UInt8] = [0xFF, 0xD8, 0xFF]
     private static let early = ProductFailure.refused("the picture ends early")
 
@@ -115,6 +118,9 @@ struct JPEGSegments {
     private mutating func searchSegment(_ marker: Int, _ content: Range<UInt64>) throws(ProductFailure) {
         let start = try part.bytes(at: content.lowerBound, count: min(40, content.count)) ?? []
         guard known[marker]?.contains(where: { start.starts(with: $0.utf8) }) == true else { return try clear(content) }
+        if marker == 0xE1, start.starts(with: Self.signatureOfEXIF) {
+            exif.append((content.lowerBound + UInt64(Self.signatureOfEXIF.count))..<content.upperBound)
+        }
         // These have a fixed size.
         let fixed: [Int: Int] = [0xE0: 14, 0xEE: 12]
         guard let size = fixed[marker], content.count > size else { return }

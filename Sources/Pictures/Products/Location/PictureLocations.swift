@@ -39,6 +39,7 @@ struct PictureLocations {
         var isPatched = try patch(current)
         // exiftool has written the picture anew.
         if isTagged, try clearForeignParts(current, removing: report.unknownTags) { isPatched = true }
+        try checkEXIF(current)
         if !isPatched, !isTagged, !hadForeignParts { return .unchanged }
         if isPatched { report = try read(current.path) }
         if let tag = report.tags.first { throw .refused("exiftool could not remove \(tag.group):\(tag.name)") }
@@ -154,18 +155,48 @@ struct PictureLocations {
 
     private func clearParts(of copy: Copy, _ tags: Set<UInt64>) throws(ProductFailure) -> Bool {
         let part = try part(copy)
-        let videos = removal == .positions ? try EmbeddedVideos.find(in: part, cancellation).map(\.range) : []
-        func patches() throws(ProductFailure) -> Patches {
-            try PictureParts(
-                in: part, type: input.type.mime, videos: videos, removing: tags, isBare: removal != .positions,
-                cancellation
-            ).patches
-        }
-        let found = try patches()
+        let found = try parts(of: part, removing: tags).patches
         if found.isEmpty { return false }
         try found.apply(to: copy.file, cancellation)
-        guard try patches().isEmpty else { throw .refused("the picture has parts within parts that can't be read") }
+        guard try parts(of: part, removing: tags).patches.isEmpty else {
+            throw .refused("the picture has parts within parts that can't be read")
+        }
         return true
+    }
+
+    private func parts(of part: FilePart, removing tags: Set<UInt64> = []) throws(ProductFailure) -> PictureParts {
+        let isBare = removal != .positions
+        let videos = isBare ? [] : try EmbeddedVideos.find(in: part, cancellation).map(\.range)
+        return try PictureParts(
+            in: part, type: input.type.mime, videos: videos, removing: tags, isBare: isBare, cancellation)
+    }
+
+    /// Refuses a picture with EXIF that can't be read to the end: exiftool skips a damaged directory, which other programs
+    /// read.
+    private func checkEXIF(_ copy: Copy) throws(ProductFailure) {
+        let part = try part(copy)
+        let encoded = try cancellation.limit(to: limit) { () throws(ProductFailure) in
+            guard Self.rebuilt.contains(input.type.mime) else {
+                try PictureParts.requireNoPositions(inRaw: part)
+                return 0
+            }
+            let parts = try parts(of: part)
+            try parts.requireNoPositions()
+            return parts.encodedEXIF + (parts.encodedEXIF > 0 ? parts.exif.count : 0)
+        }
+        if encoded > 1 { throw .refused("the picture has several blocks of EXIF data") }
+        if encoded == 1 { try checkEncodedEXIF(copy.path) }
+    }
+
+    /// Has exiftool write out the EXIF data that a text of PNG holds. It writes none if the text holds XMP.
+    private func checkEncodedEXIF(_ path: String) throws(ProductFailure) {
+        try session.run(["-q", "-q", "-b", "-EXIF", "-w!", "exif", path], within: limit, cancellation)
+        guard access("\(directory)/picture.exif", R_OK) == 0 else { return }
+        let block = try part(open("\(directory)/picture.exif", O_RDONLY))
+        let start = try block.structureOfEXIF(in: block.range)
+        if try !ExifDirectories(in: block.within(start)).positions.isEmpty {
+            throw .refused("a position is left in the EXIF data of the picture")
+        }
     }
 
     /// Overwrites what exiftool left: positions of previews and of videos within the picture.
@@ -228,6 +259,7 @@ extension PositionReport {
         if families.contains("MakerNotes") { arguments.append("-MakerNotes:all=") }
         for group in Set(tags.map(\.group)) where group.hasPrefix("XMP-") { arguments.append("-\(group):all=") }
         for family in families where family.hasPrefix("APP") { arguments.append("-\(family):all=") }
+        if families.contains("Photoshop") { arguments.append("-Photoshop:all=") }
         if families.contains("GoPro") { arguments.append("-APP6:all=") }
         if families.contains("Trailer") || families.contains("Insta360") { arguments.append("-Trailer:all=") }
         return arguments

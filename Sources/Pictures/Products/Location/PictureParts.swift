@@ -5,6 +5,13 @@ import CLinux
 struct PictureParts {
     /// The changes that remove these parts.
     private(set) var patches = Patches()
+    /// Where the blocks of EXIF are, from the header of the TIFF structure.
+    private(set) var exif: [Range<UInt64>] = []
+    /// How many texts of PNG hold EXIF in hexadecimal digits, which only exiftool reads.
+    private(set) var encodedEXIF = 0
+
+    /// Whether a TIFF is a camera's raw file.
+    private var isRaw = false
 
     private let part: FilePart
     private let cancellation: Cancellation
@@ -36,8 +43,11 @@ struct PictureParts {
             let boxes = try BoxPositions(in: part, cancellation, items: items, videos: videos, isBare: isBare)
             if let obstacle = boxes.obstacle { throw .refused(obstacle) }
             if !items.isFound, boxes.essence.isEmpty { throw .refused("the file has no picture: it is damaged") }
+            for item in items.exif { exif.append(try structureOfEXIF(in: item)) }
             patches = boxes.patches
-        case "image/tiff": patches = try TIFFParts(in: part, removing: tags, isBare: isBare, cancellation).patches
+        case "image/tiff":
+            let parts = try TIFFParts(in: part, removing: tags, isBare: isBare, cancellation)
+            (patches, exif, isRaw) = (parts.patches, [part.range], parts.isRaw)
         // Raw pictures have parts to which only their makers know the way.
         case _ where !tags.isEmpty:
             patches = try TIFFParts(in: part, removing: tags, clearsRest: false, cancellation).patches
@@ -45,6 +55,28 @@ struct PictureParts {
         }
     }
 
+    /// The directories of all blocks of EXIF in the picture.
+    ///
+    /// - Throws: ``ProductFailure``; `refused` if one can't be read, or holds a position.
+    func requireNoPositions() throws(ProductFailure) {
+        for block in exif {
+            let directories = try ExifDirectories(in: part.within(block), isRaw ? .raw : .full)
+            if !directories.positions.isEmpty { throw Self.position }
+        }
+    }
+
+    /// The same for a camera raw file; those that are no TIFF files have no such directories.
+    ///
+    /// - Throws: See ``requireNoPositions()``.
+    static func requireNoPositions(inRaw part: FilePart) throws(ProductFailure) {
+        let start = try part.bytes(at: part.range.lowerBound, count: min(4, part.range.count)) ?? []
+        guard rawTIFF.contains(where: { start.starts(with: $0.utf8) }) else { return }
+        if try !ExifDirectories(in: part, .raw).positions.isEmpty { throw position }
+    }
+
+    /// How raw files begin that are TIFF files: in both orders of bytes, of Olympus, and of Panasonic.
+    private static let rawTIFF = ["II*\0", "MM\0*", "IIRO", "IIRS", "MMOR", "IIU\0"]
+    private static let position = ProductFailure.refused("a position is left in the EXIF data of the picture")
     private static let early = ProductFailure.refused("the picture ends early")
 
     private mutating func clear(_ range: Range<UInt64>) throws(ProductFailure) {
@@ -69,6 +101,7 @@ struct PictureParts {
         var segments = JPEGSegments(in: part, keeping: isBare ? .bare : .readable, spared: videos, cancellation)
         let end = try segments.search(from: start)
         try patches += segments.patches
+        exif += segments.exif
         return end
     }
 
@@ -131,61 +164,12 @@ struct PictureParts {
         return kept
     }
 
-    // MARK: PNG
-
-    private static let chunks: Set = [
-        "IHDR", "PLTE", "IDAT", "IEND", "tRNS", "cHRM", "gAMA", "iCCP", "sBIT", "sRGB", "cICP", "mDCV", "mDCv", "cLLI",
-        "cLLi", "bKGD", "hIST", "pHYs", "sPLT", "tIME", "eXIf", "acTL", "fcTL", "fdAT",
-    ]
-    /// The keywords of texts that people write, and of what exiftool reads (W3C PNG, 11.3.3.1).
-    private static let keywords: Set = [
-        "title", "author", "description", "copyright", "creation time", "software", "disclaimer", "warning", "source",
-        "comment", "artist", "xml:com.adobe.xmp", "raw profile type exif", "raw profile type app1",
-        "raw profile type xmp",
-        "raw profile type iptc", "raw profile type icc", "raw profile type icm", "raw profile type 8bim",
-    ]
-    /// A chunk that says nothing: private, and safe to copy.
-    private static let emptyChunk = "voId"
-
     /// Returns where the picture ends.
     private mutating func searchPNG() throws(ProductFailure) -> UInt64 {
-        var offset = part.range.lowerBound + 8
-        while true {
-            try cancellation.check()
-            let size = try number(at: offset, count: 4)
-            let type = try text(at: offset + 4, count: 4)
-            let content = (offset + 8)..<(offset + 8 + UInt64(size))
-            offset = content.upperBound + 4
-            guard offset <= part.range.upperBound else { throw Self.early }
-            var isAllowed = Self.chunks.contains(type) && !(isBare && ["tIME", "sPLT"].contains(type))
-            if !isBare, ["tEXt", "zTXt", "iTXt"].contains(type) {
-                let keyword = try text(at: content.lowerBound, count: min(80, size)).prefix { $0 != "\0" }.lowercased()
-                isAllowed = Self.keywords.contains(keyword)
-            }
-            if !isAllowed {
-                if type.unicodeScalars.first?.properties.isUppercase != false {
-                    throw .refused("the picture has a chunk of an unknown kind")
-                }
-                try empty(content)
-            }
-            if type == "IEND" { return offset }
-        }
-    }
-
-    private mutating func empty(_ content: Range<UInt64>) throws(ProductFailure) {
-        if content.count < 1 << 26, try part.clearing(content, cancellation).isEmpty,
-            try text(at: content.lowerBound - 4, count: 4) == Self.emptyChunk
-        {
-            return
-        }
-        var checksum = CRC32()
-        checksum.add(Self.emptyChunk.utf8)
-        checksum.add(repeatElement(0, count: content.count))
-        let bytes = (0..<4).map { UInt8(truncatingIfNeeded: checksum.value >> (24 - 8 * $0)) }
-        try patches += [
-            .bytes(Array(Self.emptyChunk.utf8), at: content.lowerBound - 4), .zeros(content),
-            .bytes(bytes, at: content.upperBound),
-        ]
+        let chunks = try PNGChunks(in: part, isBare: isBare, cancellation)
+        try patches += chunks.patches
+        (exif, encodedEXIF) = (chunks.exif, chunks.encodedEXIF)
+        return chunks.end
     }
 
     // MARK: GIF
@@ -276,6 +260,8 @@ struct PictureParts {
             if type == "ANMF", content.count >= 16 {
                 if inFrame { throw .refused("the picture has a frame within a frame") }
                 try searchRIFF((content.lowerBound + 16)..<content.upperBound, inFrame: true)
+            } else if type == "EXIF" {
+                exif.append(try part.structureOfEXIF(in: content))
             } else if !Self.chunksOfWebP.contains(type) || isBare && type == "XMP " {
                 let cleared = try part.clearing(content, cancellation)
                 if !cleared.isEmpty || type != "JUNK" {
@@ -289,11 +275,46 @@ struct PictureParts {
 
     // MARK: Others
 
-    /// Returns the size that the header states, or that of the file if it is no size.
+    /// Sizes of headers of BMP: that of OS/2, and those of Windows with the versions 1 to 5.
+    private static let headersOfBitmaps = [12, 40, 52, 56, 64, 108, 124]
+    private static let unreadableBitmap = ProductFailure.refused("the end of the bitmap can't be found")
+
+    /// Returns where pixels and colour profile end. Decoders ignore the size of the file that the header states.
     private func endOfBitmap() throws(ProductFailure) -> UInt64 {
-        let size = UInt64(try littleNumber(at: part.range.lowerBound + 2))
-        let end = part.range.lowerBound + size
-        return size < 54 || end > part.range.upperBound ? part.range.upperBound : end
+        let start = part.range.lowerBound
+        let pixels = try littleNumber(at: start + 10)
+        let header = try littleNumber(at: start + 14)
+        guard Self.headersOfBitmaps.contains(header), pixels >= 14 + header else { throw Self.unreadableBitmap }
+        let (width, height, bits): (Int, Int, Int)
+        var (compression, coded) = (0, 0)
+        if header == 12 {
+            let sides = try littleNumber(at: start + 18)
+            (width, height, bits) = (sides & 0xFFFF, sides >> 16, try littleNumber(at: start + 22) >> 16)
+        } else {
+            width = try littleNumber(at: start + 18)
+            height = Int(Int32(truncatingIfNeeded: try littleNumber(at: start + 22)).magnitude)
+            bits = try littleNumber(at: start + 26) >> 16
+            (compression, coded) = (try littleNumber(at: start + 30), try littleNumber(at: start + 34))
+        }
+        guard width > 0, width < 1 << 24, height > 0, height < 1 << 24, bits > 0, bits <= 64 else {
+            throw Self.unreadableBitmap
+        }
+        let size: Int
+        switch compression {
+        case 0,
+            3 where header != 64, 6 where header != 64:
+            size = (width * bits + 31) / 32 * 4 * height
+        // Lengths of runs.
+        case 1 where coded > 0, 2 where coded > 0: size = coded
+        default: throw Self.unreadableBitmap
+        }
+        var end = start + UInt64(pixels + size)
+        if header == 124 {
+            let profile = (try littleNumber(at: start + 14 + 112), try littleNumber(at: start + 14 + 116))
+            if profile.1 > 0 { end = max(end, start + UInt64(14 + profile.0 + profile.1)) }
+        }
+        // A truncated picture has nothing behind it.
+        return min(end, part.range.upperBound)
     }
 
     private static let emptyBox = "void"
@@ -303,7 +324,9 @@ struct PictureParts {
     /// read. Nor can `jbrd`, with the segments of the former JPEG.
     private mutating func searchJPEGXL() throws(ProductFailure) {
         var offset = part.range.lowerBound
-        if try number(at: offset, count: 2) == 0xFF0A { return }
+        if try number(at: offset, count: 2) == 0xFF0A {
+            throw .refused("the end of a bare codestream of JPEG XL can't be found, so positions may follow it")
+        }
         while offset < part.range.upperBound {
             guard let box = try Box(at: offset, in: part) else { throw Self.early }
             if !Self.boxesOfJPEGXL.contains(box.type) {
@@ -313,21 +336,18 @@ struct PictureParts {
                     try patches.append(.bytes(Array(Self.emptyBox.utf8), at: box.range.lowerBound + 4))
                     try patches += cleared
                 }
+            } else if box.type == "Exif" {
+                exif.append(try structureOfEXIF(in: box.content))
             }
             offset = box.range.upperBound
         }
     }
-}
 
-/// The checksum of PNG (W3C PNG, annex D).
-private struct CRC32 {
-    private var state: UInt32 = 0xFFFF_FFFF
-    var value: UInt32 { ~state }
-
-    mutating func add(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes {
-            state ^= UInt32(byte)
-            for _ in 0..<8 { state = state & 1 == 1 ? state >> 1 ^ 0xEDB8_8320 : state >> 1 }
-        }
+    /// Returns where the TIFF structure of an item or box of EXIF is, which begins with its own place (ISO 23008-12, A.2.1).
+    private func structureOfEXIF(in item: Range<UInt64>) throws(ProductFailure) -> Range<UInt64> {
+        guard item.count > 4, let skipped = try part.number(at: item.lowerBound, count: 4),
+            skipped <= UInt64(item.count) - 4
+        else { throw .refused("the EXIF data of the picture can't be found") }
+        return try part.structureOfEXIF(in: (item.lowerBound + 4 + skipped)..<item.upperBound)
     }
 }

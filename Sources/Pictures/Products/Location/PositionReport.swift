@@ -72,6 +72,7 @@ struct PositionReport {
                 isMetadata(tag) || tag.isPosition || tag.isName && PositionText.isName(fields[2])
                 || PositionText.isFound(in: fields[2]) || tag.isForeignPosition(fields[2].prefix(Self.longestValue))
                 || tag.isUnread(fields[2].prefix(Self.longestValue), needsMakerNotes: needsMakerNotes)
+                || tag.isUnreadPicture(fields[2].prefix(Self.longestValue), in: fileType)
             if isPosition { insert(tag) }
         }
     }
@@ -106,10 +107,16 @@ struct PositionReport {
         let words = [
             "install ", "inflat", "compress", "encrypt", "too large", "too many", "memory", "aborted",
             "format error", "can't currently", "not yet supported", "end of processing", "not processing", "skipping",
-            "stopped parsing",
+            "stopped parsing", "raw profile",
         ]
         let warning = warning.lowercased()
-        return words.contains { warning.contains($0) }
+        if warning.hasPrefix("[minor]") { return words.contains { warning.contains($0) } }
+        // The rest of such a directory is left unread. That of a thumbnail may be outside of the file.
+        let isOfDirectory =
+            warning.hasPrefix("bad format") && warning.hasSuffix("entry 0")
+            || warning.hasPrefix("bad ") && warning.hasSuffix(" directory") && !warning.contains("ifd1")
+            || warning.hasPrefix("illegal ") && warning.contains("directory size")
+        return isOfDirectory || words.contains { warning.contains($0) }
     }
 }
 
@@ -126,7 +133,15 @@ extension PositionReport.Tag {
         "GDALMetadata",
     ]
     /// Tags of XMP that hold a picture, with metadata of its own.
-    private static let pictures: Set = ["ImageData", "ThumbnailImage"]
+    private static let pictures: Set = ["ImageData", "ThumbnailImage", "PageImage"]
+    /// How a picture of JPEG, PNG, TIFF, GIF or WebP begins in base64.
+    private static let encodedPictures = ["/9j/", "iVBORw0KGgo", "SUkqA", "TU0AK", "R0lGOD", "UklGR"]
+        .map { Array($0.utf8) }
+    private static let shortestEncodedPicture = 200
+    /// Groups that PNG holds in compressed or encoded chunks, where no picture within can be searched.
+    private static let groupsOfChunks: Set = ["EXIF", "XMP", "IPTC", "Photoshop", "MakerNotes"]
+    /// Words in the names of tags that hold a picture.
+    private static let wordsOfPictures = ["image", "thumbnail", "preview", "jpgfromraw"]
     /// The version of the format, which says nothing about a place; and light, which has a latitude too.
     private static let harmless: Set = ["GPSVersionID", "ISOSpeedLatitudeyyy", "ISOSpeedLatitudezzz"]
 
@@ -189,6 +204,22 @@ extension PositionReport.Tag {
         let isNamed = ["pos", "position", "point"].contains { lowercased.hasSuffix($0) }
         let hasNames = String(decoding: value, as: UTF8.self).lowercased().contains("\"lat")
         return (isNamed || hasNames) && TelemetryText(Array(value)).hasPosition
+    }
+
+    /// Whether the tag holds a picture, whose own metadata nobody here reads: as text in XMP, or in a chunk of PNG.
+    func isUnreadPicture(_ value: ArraySlice<UInt8>, in fileType: String?) -> Bool {
+        // The EXIF data of Photoshop's resources, beside those that exiftool reads.
+        if name.lowercased() == "exifinfo2" { return true }
+        if family == "XMP", value.count >= Self.shortestEncodedPicture,
+            Self.encodedPictures.contains(where: { value.starts(with: $0) })
+        {
+            return true
+        }
+        guard fileType.map({ ["PNG", "APNG"].contains($0) }) == true, Self.groupsOfChunks.contains(family),
+            value.starts(with: "(Binary data".utf8)
+        else { return false }
+        let lowercased = name.lowercased()
+        return Self.wordsOfPictures.contains { lowercased.contains($0) }
     }
 
     /// Tags of EXIF with values that exiftool does not print: pictures, places of picture data, and colours.

@@ -83,7 +83,8 @@ struct TelemetryText {
     var hasPosition: Bool {
         tokens.indices.contains { index in
             let rest = tokens[index...]
-            return Self.isPair(rest) || Self.isNamed(rest) || Self.hasMinutes(rest) || Self.isField(rest)
+            return Self.isPair(rest) || Self.isNamed(rest) || Self.areNamed(rest) || Self.hasMinutes(rest)
+                || Self.isField(rest)
                 || Self.isSentence(rest)
         }
     }
@@ -139,6 +140,16 @@ struct TelemetryText {
         else { return false }
         if isWordOfPosition(first) { return isExact(second) || isMillionths(second) }
         return isExact(first) && isWordOfPosition(second)
+    }
+
+    /// Whether two words of positions each have a number of two decimals: `Lat 48.13 Lon 11.57`.
+    private static func areNamed(_ tokens: ArraySlice<Token>) -> Bool {
+        guard let first = tokens.first, isWordOfPosition(first) else { return false }
+        let rest = tokens.prefix(12).filter { if case .mark = $0 { false } else { true } }
+        guard rest.count >= 4, isWordOfPosition(rest[2]), rest[0] != rest[2] else { return false }
+        return [rest[1], rest[3]].allSatisfy { token in
+            if case .number(let value, let decimals) = token { value <= 180 && decimals >= 2 } else { false }
+        }
     }
 
     private static func isMillionths(_ token: Token) -> Bool {

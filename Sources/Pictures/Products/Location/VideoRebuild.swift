@@ -30,7 +30,7 @@ struct VideoRebuild {
         let format = Self.formats[input.type.mime]
         let keepsDate = removal != .metadata(keepsDates: false)
         let report = format == nil || keepsDate ? try await report() : nil
-        let sound = format == nil ? Self.sound(of: report) : []
+        let sound = format == nil ? try Self.sound(of: report) : []
         let times = format == nil ? try times(of: report) : []
         let arguments = arguments(
             container, times: times, format: format ?? "mov", created: keepsDate ? Self.created(in: report) : nil,
@@ -64,10 +64,29 @@ struct VideoRebuild {
     ]
 
     /// Returns options that decode the sound that a QuickTime file can't carry.
-    private static func sound(of report: ProbeReport?) -> [String] {
-        let tracks = (report?.streams ?? []).filter { $0.kind == "audio" }
-        return tracks.enumerated().flatMap { index, track in
-            soundOfQuickTime.contains(track.codec ?? "") ? [] : ["-c:a:\(index)", "pcm_s16le"]
+    ///
+    /// - Throws: `refused` if the decoded sound would not be exactly the same.
+    private static func sound(of report: ProbeReport?) throws(ProductFailure) -> [String] {
+        var options: [String] = []
+        for (index, track) in (report?.streams ?? []).filter({ $0.kind == "audio" }).enumerated() {
+            let codec = track.codec ?? "unknown"
+            if soundOfQuickTime.contains(codec) { continue }
+            guard let samples = exactSamples(of: track) else {
+                throw .refused("sound of the codec \(codec) can't be copied without a loss")
+            }
+            options += ["-c:a:\(index)", samples]
+        }
+        return options
+    }
+
+    /// Returns the uncompressed codec that holds exactly what the decoder of a track gives; nil if the decoder computes with
+    /// fractions, so that its samples would be rounded.
+    static func exactSamples(of track: ProbeReport.Stream) -> String? {
+        switch track.sampleFormat {
+        case "u8", "u8p", "s16", "s16p": "pcm_s16le"
+        case "s32", "s32p": (1...24).contains(Int(track.bitsOfSample ?? "") ?? 0) ? "pcm_s24le" : "pcm_s32le"
+        case "dbl" where track.codec?.hasPrefix("pcm_") == true: "pcm_f64le"
+        default: nil
         }
     }
 
@@ -98,9 +117,9 @@ struct VideoRebuild {
         return arguments + ["-f", format, "file:/proc/self/fd/3"]
     }
 
-    /// The bytes of decoded sound: eight channels of 48 kHz, for an hour where the duration is unknown.
+    /// The bytes of decoded sound: eight channels of 48 kHz and 32 bits, for an hour where the duration is unknown.
     private static func decodedSound(of duration: Double?) -> UInt64 {
-        UInt64(min(max(duration ?? 3600, 0), 100_000)) * 768_000
+        UInt64(min(max(duration ?? 3600, 0), 100_000)) * 1_536_000
     }
 
     private func limits(room: UInt64) -> ProcessLimits {

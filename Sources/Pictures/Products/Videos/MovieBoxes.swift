@@ -18,7 +18,7 @@ struct MovieBoxes {
     /// Sony's profile of the video, and times of its recording.
     private static let harmlessUUIDs = ["PROF", "USMT"].map { Array($0.utf8) }
     /// What a sample description of pictures may hold: how to decode them, their colour, shape and rate.
-    private static let describing: Set = [
+    static let describing: Set = [
         "avcC", "hvcC", "vvcC", "av1C", "vpcC", "esds", "d263", "jpgC", "dvcC", "dvvC", "dvwC", "hvcE", "btrt", "colr",
         "pasp", "clap", "fiel", "gama", "chrm", "clli", "mdcv", "CoLL", "SmDm", "amve", "cclv", "ccst", "bitr", "strf",
         "glbl", "ACLR", "ARES", "ADHR", "APRG", "SMI ", "free", "wide",
@@ -26,21 +26,56 @@ struct MovieBoxes {
     /// A sample description of pictures, before the boxes in it (8.5.2; QuickTime file format, video media).
     private static let headLength: UInt64 = 78
 
+    /// Named metadata of QuickTime, phones and iTunes.
+    private static let namedMetadata: Set = ["hdlr", "keys", "ilst", "uuid"]
+    /// User data beside texts (`©`): those that ffmpeg reads, and the settings of Samsung's phones for their own player.
+    private static let userData: Set = [
+        "meta", "uuid", "loci", "name", "titl", "auth", "perf", "gnre", "dscp", "cprt", "yrrc", "albm", "kywd", "hinf",
+        "hnti", "chpl", "WLOC", "LOOP", "SelO", "AllF", "date", "SDLN", "smrd", "smta", "mdln", "XMP_",
+    ]
+    private static let free: Set = ["free", "skip", "wide"]
+    /// Bytes that no track owns, as muxers leave them.
+    private static let mostLost: UInt64 = 4096
+
     /// Reads the boxes.
     ///
     /// - Throws: ``ProductFailure`` if the file can't be read.
     init(_ part: FilePart) throws(ProductFailure) {
         var hasPictures = false
+        var seen: Set<String> = []
         for box in try children(of: part.range, in: part, isWhole: true) {
             switch box.type {
-            case "moov":
+            case "moov", "ftyp":
+                if !seen.insert(box.type).inserted { note("a second movie") }
+                if box.type == "ftyp" { continue }
                 hasIndexInFront = !hasPictures
                 try read(movie: box, in: part)
             case "mdat": hasPictures = true
             case "uuid": try read(uuid: box, in: part)
+            case "meta": try readUserData(of: "meta", in: box, part)
+            case "udta": try readUserData(of: "udta", in: box, part)
             case let type where !Self.topLevel.contains(type): note("a box of the unknown kind \(Self.name(type))")
             default: break
             }
+            try readFree(box, in: part)
+        }
+        if obstacle == nil { try requireOwners(in: part) }
+    }
+
+    /// Looks into free space, in which dash cams and editors leave data.
+    private mutating func readFree(_ box: Box, in part: FilePart) throws(ProductFailure) {
+        guard Self.free.contains(box.type) else { return }
+        if try !part.clearing(box.content, Cancellation()).isEmpty { note("data in free space") }
+    }
+
+    /// Looks for data between the samples of tracks. Damaged tables are left to the decoder.
+    private mutating func requireOwners(in part: FilePart) throws(ProductFailure) {
+        do throws(ProductFailure) {
+            if try BoxPositions.unownedBytes(in: part, Cancellation()) > Self.mostLost {
+                note("data that belong to no track")
+            }
+        } catch {
+            guard case .refused = error else { throw error }
         }
     }
 
@@ -54,18 +89,47 @@ struct MovieBoxes {
         for box in try readMetadata(in: movie, part) where box.type == "trak" { try read(track: box, in: part) }
     }
 
-    /// Looks for metadata in a box, and in its user data.
+    /// Looks for metadata and boxes of an unknown kind in a box, and in its user data.
     ///
     /// - Returns: the boxes in it.
     private mutating func readMetadata(in box: Box, _ part: FilePart) throws(ProductFailure) -> [Box] {
         let boxes = try children(of: box.content, in: part)
-        var found = boxes
-        for inner in boxes where inner.type == "udta" { found += try children(of: inner.content, in: part) }
-        for inner in found {
-            if inner.type == "uuid" { try read(uuid: inner, in: part) }
-            if inner.type == "XMP_" { note(Self.metadata) }
+        for inner in boxes {
+            if let known = BoxPositions.known[box.type], !known.contains(inner.type), !Self.free.contains(inner.type) {
+                note("a box of the unknown kind \(Self.name(inner.type))")
+            }
+            switch inner.type {
+            case "udta", "meta": try readUserData(of: inner.type, in: inner, part)
+            case "uuid": try read(uuid: inner, in: part)
+            default: try readFree(inner, in: part)
+            }
         }
         return boxes
+    }
+
+    /// Looks for metadata and boxes of an unknown kind in user data or named metadata.
+    private mutating func readUserData(of type: String, in box: Box, _ part: FilePart) throws(ProductFailure) {
+        var range = box.content
+        // A full box has four bytes of version and flags, which QuickTime leaves out (ISO 14496-12, 8.11.1).
+        if type == "meta", let start = try part.bytes(at: range.lowerBound, count: min(8, range.count)),
+            !start.dropFirst(4).elementsEqual("hdlr".utf8)
+        {
+            range = min(range.lowerBound + 4, range.upperBound)..<range.upperBound
+        }
+        for inner in try children(of: range, in: part) {
+            let isKnown =
+                type == "meta"
+                ? Self.namedMetadata.contains(inner.type)
+                : Self.userData.contains(inner.type) || inner.type.hasPrefix("\u{A9}")
+            switch inner.type {
+            case "uuid": try read(uuid: inner, in: part)
+            case "XMP_": note(Self.metadata)
+            case "meta" where type == "udta": try readUserData(of: "meta", in: inner, part)
+            case let type where Self.free.contains(type): try readFree(inner, in: part)
+            case let type where !isKnown: note("a box of the unknown kind \(Self.name(type))")
+            default: break
+            }
+        }
     }
 
     private static let metadata = "metadata that a conversion does not keep"

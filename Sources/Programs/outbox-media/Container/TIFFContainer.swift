@@ -11,6 +11,7 @@ enum TIFFContainer {
         static let xmp = 700
         static let iptc = 33723
         /// Of strips and of tiles.
+        static let places = [273, 324]
         static let lengths = [279, 325]
     }
 
@@ -25,6 +26,8 @@ enum TIFFContainer {
     private static let photometrics: Set<UInt64> = [0, 1, 2, 3, 5, 6]
     /// Bytes that no tag refers to, as editors leave them.
     private static let longestGap: UInt64 = 1 << 16
+    /// Bytes behind the last tag or pixel, up to a multiple of four.
+    private static let longestPadding: UInt64 = 3
 
     /// Reads the metadata, except the colour profile.
     ///
@@ -43,6 +46,11 @@ enum TIFFContainer {
         let used = Tag.lengths.compactMap(numbers).joined().reduce(0 as UInt64) { $0 &+ $1 }
         let described = entries.reduce(0 as UInt64) { $0 &+ UInt64(file.value(of: $1)?.count ?? 0) }
         guard length <= used &+ described &+ longestGap else { throw .holdsMore }
+        let pixels = zip(Tag.places.compactMap(numbers).joined(), Tag.lengths.compactMap(numbers).joined()).map {
+            $0 &+ $1
+        }
+        let end = max(file.end(with: ExifBlock.pointers), pixels.max() ?? 0)
+        guard length <= end &+ longestPadding else { throw .holdsMore }
         var metadata = PictureMetadata()
         metadata.exif = try ExifBlock(collectedFrom: file)
         for entry in entries where [Tag.xmp, Tag.iptc].contains(entry.tag) {

@@ -65,6 +65,24 @@ struct TIFFFile {
         return stride(from: 0, to: value.count, by: size).map { number(value[$0..<$0 + size]) }
     }
 
+    /// Where the tags of the first picture end, with their values, and with the directories that some of them point to.
+    func end(with pointers: Set<Int>) -> UInt64 {
+        let inner = entries.filter { pointers.contains($0.tag) }.compactMap { numbers(of: $0)?.first }
+        return ([start] + inner).map { end(ofDirectory: $0) }.max() ?? start
+    }
+
+    private func end(ofDirectory start: UInt64) -> UInt64 {
+        let entries = entries(at: start)
+        let (head, length, next) = isBig ? (8, 20, 8) : (2, 12, 4)
+        let values = entries.map { entry -> UInt64 in
+            let size = (1...Self.sizes.count).contains(entry.type) ? Self.sizes[entry.type - 1] : 0
+            let (bytes, isHuge) = size.multipliedReportingOverflow(by: entry.count)
+            guard !isHuge, bytes > entry.field.count else { return 0 }
+            return number(entry.field[...]) &+ UInt64(bytes)
+        }
+        return max(start &+ UInt64(head + length * entries.count + next), values.max() ?? 0)
+    }
+
     private func value(of entry: Entry, longest: Int) -> [UInt8]? {
         guard (1...Self.sizes.count).contains(entry.type), (1...longest).contains(entry.count) else { return nil }
         let size = Self.sizes[entry.type - 1] * entry.count

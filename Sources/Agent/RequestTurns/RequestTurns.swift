@@ -10,6 +10,9 @@ package import NIOHTTPTypes
 /// only refusals is closed after some, and so is one whose body comes in tiny chunks: parsing a chunk costs as much as
 /// receiving kilobytes.
 ///
+/// Refuses heads that are not ASCII. Swift compares texts by canonical equivalence, which takes a second for some
+/// kilobytes of combining marks, and no field of these protocols needs other characters.
+///
 /// Add the handler right behind the parser, in a pipeline of `ByteBuffer`s.
 package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = HTTPRequestPart
@@ -27,6 +30,8 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
     private var refusals = 0
     /// The end of the request has not come.
     private var isBeingReceived = false
+    /// The head was refused. Nothing else of the connection counts.
+    private var isRefused = false
     /// The end of the reply is not written.
     private var isBeingAnswered = false
     /// The pieces and bytes of a body in chunks; nil for another body.
@@ -48,7 +53,9 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
     }
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if isRefused { return }
         switch Self.unwrapInboundIn(data) {
+        case .head(let head) where !Self.isASCII(head): return refuse(context)
         case .head(let head):
             isBeingReceived = true
             isBeingAnswered = true
@@ -72,6 +79,21 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
         context.fireChannelRead(data)
     }
 
+    /// Whether all field values are ASCII. The parser refuses other names and targets itself.
+    private static func isASCII(_ head: HTTPRequest) -> Bool {
+        head.headerFields.allSatisfy { $0.value.utf8.allSatisfy { $0 < 0x80 } }
+    }
+
+    private func refuse(_ context: ChannelHandlerContext) {
+        isRefused = true
+        gate.shut()
+        let head = HTTPResponse(status: .badRequest, headerFields: [.connection: "close", .contentLength: "0"])
+        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: written)
+    }
+
     private static func stretch(ofBodyAfter head: HTTPRequest) -> ByteGate.Stretch {
         if head.headerFields[.transferEncoding] != nil { return .chunks }
         guard let length = head.headerFields[.contentLength] else { return .nothing }
@@ -89,7 +111,8 @@ package final class RequestTurns: ChannelDuplexHandler, RemovableChannelHandler 
 
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         gate.shut()
-        context.fireErrorCaught(error)
+        // The parser misses the rest of a refused request.
+        if !isRefused { context.fireErrorCaught(error) }
     }
 
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

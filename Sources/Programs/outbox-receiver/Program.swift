@@ -149,7 +149,10 @@ struct ReceiverCommand: AsyncParsableCommand {
                     print("outbox-receiver listening on \(url)")
                     fflush(nil)
                 },
-                until: { await Signals.first(of: [SIGTERM, SIGINT]) })
+                until: {
+                    await Signals.first(of: [SIGTERM, SIGINT])
+                    Signals.endSoon()
+                })
         } catch let failure as StartFailure {
             Program.complain("\(failure)")
             throw ExitCode(failure.exitCode)
@@ -215,6 +218,14 @@ enum DescriptorLimit {
 
 /// Waits for signals.
 enum Signals {
+    /// Ends the process in some seconds, whatever keeps it busy: what is confirmed is on the disk.
+    static func endSoon() {
+        DispatchQueue(label: "end").asyncAfter(deadline: .now() + 8) {
+            Program.complain("some work did not end in time; nothing confirmed is lost")
+            _exit(0)
+        }
+    }
+
     /// Waits until one of the signals arrives or the task is cancelled. From the call on, these signals no longer
     /// terminate the process.
     static func first(of signals: [Int32]) async {

@@ -29,6 +29,8 @@ import Testing
             try channel.writeInbound(ByteBuffer(string: text))
         }
 
+        var isOpen: Bool { channel.isActive }
+
         /// Returns the paths of requests, `+` for a piece of a body and `.` for an end.
         func parts() throws -> String {
             var text = ""
@@ -73,6 +75,18 @@ import Testing
     }
 
     private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: x\r\n\r\n" }
+
+    /// Swift takes a second to compare some kilobytes of combining marks.
+    @Test(arguments: ["Cookie", "Expect", "Connection", "X-Any"])
+    func aHeadThatIsNotASCIIIsRefusedAtOnce(name: String) throws {
+        let connection = try Connection()
+        let marks = String(repeating: "\u{301}\u{316}", count: 2000)
+        try connection.receive(
+            "POST /a HTTP/1.1\r\n\(name): \(marks)\r\nContent-Length: 2\r\n\r\nxxGET /b HTTP/1.1\r\n\r\n")
+        #expect(try connection.parts() == "")
+        #expect(try connection.sent().hasPrefix("HTTP/1.1 400 "))
+        #expect(!connection.isOpen)
+    }
 
     @Test func theNextRequestIsParsedOnceTheReplyIsWritten() throws {
         let connection = try Connection()

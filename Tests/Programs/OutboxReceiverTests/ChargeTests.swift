@@ -135,6 +135,19 @@ import Testing
         }
     }
 
+    /// A request may have begun before its upload is deleted.
+    @Test func aBlockOfADeletedUploadLeavesNoFile() async throws {
+        try await Self.inTemporaryRoot { root in
+            let store = try Self.store(root)
+            let id = try #require(try await store.preLoad([Self.plan(1, "b")], user: "a").first).id
+            let upload = try #require(store.open.first { $0.id == id })
+            let ticket = try #require(try upload.begin(0, at: 1000))
+            #expect(try store.delete([id], user: "a") == 1)
+            #expect(throws: Refusal.unknownID) { try Fragment(ticket, of: upload, in: store) }
+            #expect(try store.uploads.names().isEmpty)
+        }
+    }
+
     @Test func theIdsOfManyFinishedUploadsAreForgotten() {
         var catalog = Catalog()
         var ids: [Hex128] = []

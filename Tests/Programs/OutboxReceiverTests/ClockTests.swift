@@ -81,6 +81,40 @@ private final class TestClock: Sendable {
         }
     }
 
+    /// Between a jump and its discovery, minutes may pass.
+    @Test(arguments: [-365 * day, 365 * day])
+    func whatBeganSinceTheClockWasSetKeepsItsAge(by seconds: Int64) async throws {
+        try await withRoot { root in
+            try await withStore(root) { store in
+                clock.set(by: seconds)
+                let id = try await Self.open(store)
+                clock.pass(60)
+                store.keepHouse()
+                #expect(store.answer(for: id, user: "a") == .failed)
+                clock.pass(7 * Self.day)
+                store.keepHouse()
+                #expect(store.answer(for: id, user: "a") == .unknown)
+            }
+        }
+    }
+
+    /// A machine without a battery begins in 1970, and the journal has times of its last run.
+    @Test func timesOfTheFutureDoNotGoFurther() async throws {
+        try await withRoot { root in
+            var id = Hex128.random()
+            try await withStore(root) { store in id = try await Self.open(store) }
+            let now = clock.time
+            clock.set(by: -now)
+            try await withStore(root) { store in
+                clock.set(by: now)
+                store.keepHouse()
+                clock.pass(7 * Self.day + 1)
+                store.keepHouse()
+                #expect(store.answer(for: id, user: "a") == .unknown)
+            }
+        }
+    }
+
     @Test func agesOutliveARestartAfterTheClockWasSet() async throws {
         try await withRoot { root in
             var id = Hex128.random()
@@ -101,8 +135,8 @@ private final class TestClock: Sendable {
 
     @Test func slowDriftIsNoJump() {
         var watch = ClockWatch(time: 1000, uptime: 0)
-        #expect(watch.jump(time: 1605, uptime: 600) == 0)
-        #expect(watch.jump(time: 1605 + 600 + Self.day, uptime: 1200) == Self.day)
-        #expect(watch.jump(time: 1605 + 1200, uptime: 1800) == -Self.day)
+        #expect(watch.jump(time: 1605, uptime: 600) == nil)
+        #expect(watch.jump(time: 1605 + 600 + Self.day, uptime: 1200)?.seconds == Self.day)
+        #expect(watch.jump(time: 1605 + 1200, uptime: 1800)?.seconds == -Self.day)
     }
 }

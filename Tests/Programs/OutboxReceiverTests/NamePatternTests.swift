@@ -58,13 +58,14 @@ import Testing
 
     @Test func pathsThatDifferOnlyInTheirBytesAreDifferent() {
         var paths = ArrivalPaths()
-        let added = [paths.add("\u{e9}"), paths.add("e\u{301}"), paths.add("\u{e9}")]
+        let added = [paths.add(["\u{e9}"]), paths.add(["e\u{301}"]), paths.add(["\u{e9}"])]
         #expect(added == [true, true, false])
     }
 
     @Test func theEarliestOfTooManyPathsAreForgotten() {
         var paths = ArrivalPaths()
-        for number in 0..<2000 { _ = paths.add("path \(number)") }
+        for number in 0..<1000 { _ = paths.add(["path \(number)"]) }
+        _ = paths.add((0..<2000).map { "path \($0)" })
         #expect(paths.text.utf8.count <= ArrivalPaths.longest)
         #expect(paths.all.last == "path 1999")
         #expect(paths.all.count > 500)

@@ -44,6 +44,16 @@ import Testing
         #expect(value.bytes.withUnsafeBytes { JSONParser.value(of: $0) } == value)
     }
 
+    /// By bytes: Swift takes a minute to compare a megabyte of combining marks.
+    @Test func membersAreFoundByTheBytesOfTheirNames() throws {
+        let marks = String(repeating: "\u{301}\u{316}", count: 250_000)
+        let value = JSONParser.value(of: #"{"a":1,"a\#(marks)":2,"e\#u{301}":3}"#)
+        let json = try #require(value)
+        #expect(json["a"]?.integer == 1)
+        #expect(json["\u{e9}"] == nil)
+        #expect(json["e\u{301}"]?.integer == 3)
+    }
+
     /// Foundation must read all JSON that this parser accepts, as the same value, which must survive a round trip.
     @Test func damagedJSONIsReadRightOrRefused() {
         var fuzz = Fuzz()

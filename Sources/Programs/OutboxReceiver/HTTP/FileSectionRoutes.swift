@@ -11,6 +11,8 @@ struct FileSectionRoutes {
     static let mostBytes = 4 * Int(UploadPlan.blockSize)
     private static let longestFileBlock = 4096
     private static let longestName = 4096
+    /// In bytes.
+    static let longestID = 128
     /// How long `isFinish` waits for running digests before it answers 2. An answer of 2 costs the client a second
     /// and another request.
     private static let patience = Duration.seconds(1)
@@ -194,8 +196,9 @@ struct FileSectionRoutes {
 
     private func ids(in message: JSON, atLeast fewest: Int) throws(Refusal) -> [String] {
         guard let ids = message["fileIds"]?.strings else { throw Refusal.notExpectedJSON }
-        guard (fewest...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= 128 }) else {
-            throw Refusal.badRequest("fileIds must list \(fewest) to \(Self.mostFiles) ids of at most 128 characters.")
+        guard (fewest...Self.mostFiles).contains(ids.count), ids.allSatisfy({ $0.utf8.count <= Self.longestID }) else {
+            throw Refusal.badRequest(
+                "fileIds must list \(fewest) to \(Self.mostFiles) ids of at most \(Self.longestID) characters.")
         }
         return ids
     }

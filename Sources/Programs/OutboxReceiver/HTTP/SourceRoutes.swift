@@ -51,6 +51,9 @@ struct SourceRoutes {
         guard (1...FileSectionRoutes.mostFiles).contains(ids.count) else {
             throw Refusal.badRequest("sourceIds must list 1 to \(FileSectionRoutes.mostFiles) ids.")
         }
+        guard ids.allSatisfy({ $0.utf8.count <= CommitMessage.longestText }) else {
+            throw Refusal.badRequest("Ids of sources have at most \(CommitMessage.longestText) bytes.")
+        }
         return ids
     }
 
@@ -83,7 +86,7 @@ struct SourceRoutes {
 
 /// The body of `POST /source/commit.do`.
 struct CommitMessage: Sendable {
-    private static let longestText = 1024
+    static let longestText = 1024
 
     let sourceID: String
     let revision: Int
@@ -115,13 +118,16 @@ struct CommitMessage: Sendable {
         guard (1...FileSectionRoutes.mostFiles).contains(fileIDs.count) else {
             throw .badRequest("fileIds must list 1 to \(FileSectionRoutes.mostFiles) ids.")
         }
+        guard fileIDs.allSatisfy({ $0.utf8.count <= FileSectionRoutes.longestID }) else {
+            throw .badRequest("Ids have at most \(FileSectionRoutes.longestID) characters.")
+        }
         guard cover.map(fileIDs.contains) ?? true else { throw .badRequest("cover must be one of fileIds.") }
     }
 
     /// Returns an empty string if the date is missing.
     private static func createDate(_ json: JSON) throws(Refusal) -> String {
         guard let text = try json.text("createDate") else { return "" }
-        guard PostDate.isDate(text) else {
+        guard text.utf8.count <= longestText, PostDate.isDate(text) else {
             throw .badRequest("createDate must be a date and time such as 2026-11-21 09:30:00.")
         }
         return text

@@ -98,7 +98,7 @@ struct Catalog: Sendable {
 
     /// Returns the content as the catalog has it now, with the paths of `content` as well.
     func merged(_ content: Content) -> Content {
-        guard var known = contents[content.token] else { return content }
+        guard var known = contents[content.token], known != content else { return content }
         _ = known.add(paths: content.paths.all)
         return known
     }
@@ -187,10 +187,10 @@ struct Catalog: Sendable {
         for (id, former) in finished where former.at < time { forget(id) }
     }
 
-    /// Corrects all times after the system's clock was set forward by `seconds`.
-    mutating func shiftFinished(by seconds: Int64) {
+    /// Corrects the times of finished ids after the system's clock was set.
+    mutating func correctTimes(after jump: ClockWatch.Jump) {
         finished = finished.mapValues { id in
-            FinishedID(user: id.user, content: id.content, at: id.at + seconds)
+            FinishedID(user: id.user, content: id.content, at: jump.corrected(id.at))
         }
     }
 

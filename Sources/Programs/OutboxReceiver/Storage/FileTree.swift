@@ -77,7 +77,11 @@ final class FileTree: Sendable {
 
     /// Opens the directory of `path`, unless it is open.
     private func open(_ path: SafePath, user: String, _ openFolder: inout OpenFolder) throws(Errno) {
-        guard openFolder.folder == nil || openFolder.user != user || openFolder.path != path.folders else { return }
+        guard
+            openFolder.folder == nil || openFolder.user != user
+                // Bytes: == takes names with the same letters for equal.
+                || !openFolder.path.elementsEqual(path.folders, by: { $0.utf8.elementsEqual($1.utf8) })
+        else { return }
         var folder = try folder(of: user)
         var prefix = ""
         var attempts = Self.highestNumber

@@ -23,7 +23,9 @@ struct Fragment {
     init(_ ticket: Upload.Ticket, of upload: Upload, in store: Store) throws {
         do {
             try store.checkSpace(for: Int64(upload.plan.length(of: ticket.block)))
-            file = try store.uploads.open(upload.dataName, O_RDWR | O_CREAT, mode: 0o600)
+            file = try upload.open(ticket) { () throws(Errno) in
+                try store.uploads.open(upload.dataName, O_RDWR | O_CREAT, mode: 0o600)
+            }
         } catch {
             upload.abandon(ticket)
             throw error

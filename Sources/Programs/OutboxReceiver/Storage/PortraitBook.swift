@@ -63,11 +63,13 @@ struct PortraitBook: Sendable {
         if current[portrait.user] == token { current[portrait.user] = nil }
     }
 
-    /// Corrects all times after the system's clock was set forward by `seconds`.
-    mutating func shift(by seconds: Int64) {
+    /// Corrects all times after the system's clock was set.
+    mutating func correctTimes(after jump: ClockWatch.Jump) {
         for token in portraits.keys {
-            portraits[token]?.at += seconds
-            if let since = portraits[token]?.supersededAt { portraits[token]?.supersededAt = since + seconds }
+            guard var portrait = portraits[token] else { continue }
+            portrait.at = jump.corrected(portrait.at)
+            portrait.supersededAt = portrait.supersededAt.map(jump.corrected)
+            portraits[token] = portrait
         }
     }
 

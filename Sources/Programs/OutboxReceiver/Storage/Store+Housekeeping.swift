@@ -53,13 +53,12 @@ extension Store {
     }
 
     private func noticeClock() {
-        let jump = clock.withLock { $0.jump(time: now(), uptime: uptime()) }
-        guard jump != 0 else { return }
-        logger.notice("the system's clock was set", metadata: ["seconds": "\(jump)"])
-        for upload in open { upload.shiftActivity(by: jump) }
+        guard let jump = clock.withLock({ $0.jump(time: now(), uptime: uptime()) }) else { return }
+        logger.notice("the system's clock was set", metadata: ["seconds": "\(jump.seconds)"])
+        for upload in open { upload.correctActivity(after: jump) }
         withBooks { books in
-            books.catalog.shiftFinished(by: jump)
-            books.catalog.portraits.shift(by: jump)
+            books.catalog.correctTimes(after: jump)
+            books.catalog.portraits.correctTimes(after: jump)
         }
         do {
             // The journal still has the times of the old clock.

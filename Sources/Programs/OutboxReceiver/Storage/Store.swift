@@ -203,7 +203,7 @@ final class Store: Sendable {
                 books.catalog.remove(upload)
                 try books.journal.append([.forgotten(upload.id)])
             }
-            try uploads.remove(upload.dataName)
+            try upload.removeData(from: uploads)
         } catch {
             // The upload is gone from memory. The next start removes its file and journal entries at the latest.
             logger.warning("cannot remove an upload", metadata: ["id": "\(upload.id)", "error": "\(error)"])

@@ -61,13 +61,30 @@ struct ClockWatch {
         self.uptime = uptime
     }
 
-    /// Takes the next reading.
-    /// - Returns: The seconds by which the clock was set forward since the last reading; negative: set back; 0: not
-    ///   set.
-    mutating func jump(time: Int64, uptime: Int64) -> Int64 {
-        let jump = (time - self.time) - (uptime - self.uptime)
+    /// A change of the clock.
+    struct Jump {
+        /// By how many seconds the clock was set forward; negative: set back.
+        let seconds: Int64
+        /// When the change was found, by the new clock.
+        let foundAt: Int64
+        /// The seconds since the reading before.
+        let elapsed: Int64
+
+        /// Returns a time of the old clock by the new one.
+        func corrected(_ time: Int64) -> Int64 {
+            // Noted between the change and its discovery.
+            if (foundAt - elapsed...foundAt).contains(time) { return time }
+            // A journal may have times from before an earlier change.
+            return min(time + seconds, foundAt)
+        }
+    }
+
+    /// Takes the next reading. Returns nil if the clock was not set since the last one.
+    mutating func jump(time: Int64, uptime: Int64) -> Jump? {
+        let elapsed = uptime - self.uptime
+        let jump = Jump(seconds: time - self.time - elapsed, foundAt: time, elapsed: max(0, elapsed))
         self.time = time
         self.uptime = uptime
-        return abs(jump) > Self.tolerance ? jump : 0
+        return abs(jump.seconds) > Self.tolerance ? jump : nil
     }
 }

@@ -112,9 +112,9 @@ final class Upload: Sendable {
         state.withLock { $0.lastActivity = max($0.lastActivity, time) }
     }
 
-    /// Shifts the last activity after the clock jumped by `seconds`, so that ages stay the same.
-    func shiftActivity(by seconds: Int64) {
-        state.withLock { $0.lastActivity += seconds }
+    /// Corrects the last activity after the clock was set, so that its age stays the same.
+    func correctActivity(after jump: ClockWatch.Jump) {
+        state.withLock { $0.lastActivity = jump.corrected($0.lastActivity) }
     }
 
     /// How many blocks from the start the digests include.
@@ -177,6 +177,20 @@ final class Upload: Sendable {
         if state.receiving[ticket.block] != ticket.number {
             throw state.phase == .gone ? Refusal.unknownID : Refusal.superseded
         }
+    }
+
+    /// Opens the data file. Throws if the ticket is invalid: nobody would remove a file that is created after the upload is
+    /// gone.
+    func open(_ ticket: Ticket, _ open: () throws(Errno) -> OpenFile) throws -> OpenFile {
+        try writing.locked {
+            try state.withLock { try Self.check(ticket, $0) }
+            return try open()
+        }
+    }
+
+    /// Removes the data file after ``drop()``, once nobody opens it or writes to it.
+    func removeData(from folder: Folder) throws(Errno) {
+        try writing.locked { () throws(Errno) in try folder.remove(dataName) }
     }
 
     /// Writes bytes of the ticket's block. Throws if the ticket is invalid.

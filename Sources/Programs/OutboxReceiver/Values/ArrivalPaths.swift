@@ -15,11 +15,13 @@ struct ArrivalPaths: Equatable, Sendable {
 
     var all: [Substring] { text.unicodeScalars.split(separator: "\n").map { Substring($0) } }
 
-    /// Adds a path at the end. Returns false if the list has the path already.
-    mutating func add(_ path: some StringProtocol) -> Bool {
-        // Not ==, which takes different names with the same letters (Unicode's canonical equivalence) for equal.
-        guard !all.contains(where: { $0.utf8.elementsEqual(path.utf8) }) else { return false }
-        text = text.isEmpty ? String(path) : "\(text)\n\(path)"
+    /// Adds paths at the end. Returns false if the list has all of them already.
+    mutating func add(_ paths: some Sequence<some StringProtocol>) -> Bool {
+        // Bytes: == takes different names with the same letters (Unicode's canonical equivalence) for equal.
+        var known = Set(text.utf8.split(separator: UInt8(ascii: "\n")).map(Array.init))
+        let new = paths.filter { known.insert(Array($0.utf8)).inserted }
+        guard !new.isEmpty else { return false }
+        text = ((text.isEmpty ? [] : [text]) + new.map { String($0) }).joined(separator: "\n")
         while text.utf8.count > Self.longest, let end = text.utf8.firstIndex(of: UInt8(ascii: "\n")) {
             text = String(text[text.utf8.index(after: end)...])
         }

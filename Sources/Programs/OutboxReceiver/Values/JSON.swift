@@ -21,9 +21,11 @@ enum JSON: Equatable, Sendable {
     /// Returns the last member with this name. Returns nil if the member is missing or null, or the value is no
     /// object.
     subscript(name: String) -> JSON? {
-        guard case .object(let members) = self, let value = members.last(where: { $0.name == name })?.value,
-            value != .null
+        // By bytes: `==` may take minutes for a name of combining marks.
+        guard case .object(let members) = self,
+            let value = members.last(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value
         else { return nil }
+        if case .null = value { return nil }
         return value
     }
 

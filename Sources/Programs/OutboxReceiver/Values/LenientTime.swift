@@ -6,8 +6,12 @@ struct LenientTime: Equatable {
     /// Nil if the time is out of range. Some file systems report such times, and the server accepts the file anyway.
     let seconds: Int64?
 
+    /// In bytes.
+    private static let longest = 64
+
     /// Returns nil if the value is no time at all.
     init?(_ json: JSON) {
+        if let text = json.string, text.utf8.count > Self.longest { return nil }
         if let number = json.double ?? json.string.flatMap({ Double($0) }), number.isFinite {
             seconds = Self.seconds(number)
         } else if let time = json.string.flatMap(Self.seconds) {

@@ -52,8 +52,7 @@ struct Content: Equatable, Sendable {
     /// Records paths below `files/USER/`, such as `trip/beach.jpg` and, because this name was taken,
     /// `trip/beach (2).jpg`. Returns false if all are known.
     mutating func add(paths new: [some StringProtocol]) -> Bool {
-        let others = new.filter { !$0.utf8.elementsEqual(name.utf8) }
-        return others.reduce(false) { paths.add($1) || $0 }
+        paths.add(new.filter { !$0.utf8.elementsEqual(name.utf8) })
     }
 
     /// Whether the content is known to have another SHA-256.

@@ -27,7 +27,7 @@ struct HostilePeers: Trial {
         let receiver = try Receiver(in: context.place)
         let tokens = receiver.directory.path("tokens")
         try Files.write(Array("owner-token owner\nmallory-token mallory quota=1MiB\neve-token eve\n".utf8), to: tokens)
-        let count = context.count(quick: 100, usual: 900, long: 900)
+        let count = context.count(quick: 50, usual: 900, long: 900)
         // Two users together take all seats of their address, if they can.
         let seats = count * 11 / 10
         receiver.options = [
@@ -40,6 +40,8 @@ struct HostilePeers: Trial {
         let shared = owner.upload(film, path: "film.jpg")
         guard let link = shared.url else { throw Surprise("the owner could not upload: \(shared.status)") }
 
+        // A quick run has other trials beside it, on programs that are not optimised.
+        let limit = context.size == .quick ? Duration.seconds(10) : .seconds(1)
         var slowest = Duration.zero
         for attack in Self.attacks(on: receiver.port, link: link) {
             let before = receiver.program?.peakResidentBytes ?? 0
@@ -53,7 +55,7 @@ struct HostilePeers: Trial {
                 slowest = max(slowest, took)
                 findings.expect(reply?.status == 200, "\(attack.name): the owner got \(reply?.status ?? 0)")
                 findings.expect(
-                    took < context.atMost(.seconds(1)), "\(attack.name): the owner's small request took \(took)")
+                    took < limit, "\(attack.name): the owner's small request took \(took)")
                 try await Task.sleep(for: .milliseconds(100))
             }
             for flood in floods { try await flood.end() }

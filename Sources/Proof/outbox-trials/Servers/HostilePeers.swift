@@ -26,10 +26,13 @@ struct HostilePeers: Trial {
         try raiseDescriptorLimit()
         let receiver = try Receiver(in: context.place)
         let tokens = receiver.directory.path("tokens")
-        try Files.write(Array("owner-token owner\nmallory-token mallory quota=1MiB\neve-token eve\n".utf8), to: tokens)
+        try Files.write(
+            Array(
+                "owner-token owner\nmallory-token mallory quota=1MiB\neve-token eve\ntrudy-token trudy quota=1MiB\n"
+                    .utf8), to: tokens)
         let count = context.count(quick: 50, usual: 900, long: 900)
         // Two users together take all seats of their address, if they can.
-        let seats = count * 11 / 10
+        let seats = count + 100
         receiver.options = [
             "--token-file", tokens, "--max-connections-per-address", "\(seats)", "--log-level", "error",
         ]
@@ -63,10 +66,11 @@ struct HostilePeers: Trial {
             findings.expect(
                 peak < 384 << 20, "\(attack.name): \(peak >> 20) MiB of memory, \(before >> 20) MiB before")
         }
-        let tiny = tinyFiles(Peer(port: receiver.port, token: "mallory-token"), context, &findings)
-        let mallory = try Self.taken(receiver.root, without: film.count)
+        let tiny = tinyFiles(Peer(port: receiver.port, token: "trudy-token"), context, &findings)
+        findings.expect(tiny > 0, "no file of trudy fits into a quota of 1 MiB")
+        let taken = try Self.taken(receiver.root, without: film.count)
         findings.expect(
-            mallory < Self.quota + 48 << 20, "\(mallory >> 20) MiB are taken by a user with a quota of 1 MiB")
+            taken < 2 * Self.quota + 48 << 20, "\(taken >> 20) MiB are taken by two users with a quota of 1 MiB")
         let last = owner.upload(SampleMedia.jpeg.bytes(size: 3 << 20, seed: context.seed &+ 1), path: "last.jpg")
         findings.expect(last.status == 200 && last.url != nil, "the owner's file after all: \(last.status)")
         let peak = receiver.program?.peakResidentBytes ?? 0
@@ -75,7 +79,7 @@ struct HostilePeers: Trial {
         findings.expect(ending == .exited(0), "SIGTERM: \(String(describing: ending))")
         return findings.outcome(
             "\(count) connections a way, the owner's small request at most \(Int(slowest / .milliseconds(1))) ms, "
-                + "\(peak >> 20) MiB, \(tiny) tiny files of mallory, who took \(mallory >> 10) KiB")
+                + "\(peak >> 20) MiB, \(tiny) tiny files of trudy, \(taken >> 10) KiB taken")
     }
 
     private static func attacks(on port: Int, link: String) -> [Attack] {
@@ -143,12 +147,12 @@ struct HostilePeers: Trial {
         ]
     }
 
-    /// Has mallory upload tiny files in directories of their own until the quota ends it.
-    private func tinyFiles(_ mallory: Peer, _ context: TrialContext, _ findings: inout Findings) -> Int {
+    /// Uploads tiny files in directories of their own until the quota ends it.
+    private func tinyFiles(_ user: Peer, _ context: TrialContext, _ findings: inout Findings) -> Int {
         var count = 0
         while count < 2000 {
             let content = Array("\(context.seed) \(count)".utf8)
-            guard mallory.upload(content, path: "\(count)/\(count)/a.jpg").status == 200 else { break }
+            guard user.upload(content, path: "\(count)/\(count)/a.jpg").status == 200 else { break }
             count += 1
         }
         findings.expect(count < 1000, "\(count) files in directories of their own fit into a quota of 1 MiB")

@@ -4,8 +4,9 @@ struct HeaderParameters {
     let value: String
     private var parameters: [String: String] = [:]
 
-    /// Returns nil if the field is malformed or names a parameter twice.
+    /// Returns nil if the field is malformed, names a parameter twice, or is not stream-safe.
     init?(_ field: some StringProtocol) {
+        guard field.isStreamSafe else { return nil }
         // Bytes, since every request has two such fields, and characters take many times as long.
         var rest = Substring(field).utf8[...]
         value = Substring(Self.trimmed(rest.prefix { $0 != Self.semicolon })).lowercased()

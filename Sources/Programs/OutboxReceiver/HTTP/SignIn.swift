@@ -38,12 +38,10 @@ final class SignIn: Sendable {
     func begin(_ request: Request, from address: String?) async throws -> Response {
         try addresses.checkForm(request)
         let visitor = VisitorAddress(address)
-        if let seconds = guesses.withLock({ $0.wait(of: visitor, at: store.uptime()) }) {
-            throw Refusal(
-                status: .tooManyRequests, message: "Too many wrong tokens. Try again in a minute.",
-                retryAfter: Int(seconds))
-        }
+        try checkGuesses(of: visitor)
         let token = try await token(in: request)
+        // Others may have guessed while this form arrived.
+        try checkGuesses(of: visitor)
         guard let holder = tokens.holder(of: token, now: store.now()) else {
             guesses.withLock { $0.fail(visitor, at: store.uptime()) }
             store.logger.info("sign-in refused: unknown token", metadata: ["from": "\(address ?? "?")"])
@@ -54,15 +52,18 @@ final class SignIn: Sendable {
             cookie: sessions.begin(for: holder, at: store.uptime()), lasting: Sessions.lifetime)
     }
 
+    private func checkGuesses(of visitor: VisitorAddress) throws {
+        guard let seconds = guesses.withLock({ $0.wait(of: visitor, at: store.uptime()) }) else { return }
+        throw Refusal(
+            status: .tooManyRequests, message: "Too many wrong tokens. Try again in a minute.",
+            retryAfter: Int(seconds))
+    }
+
     /// Answers `POST /sign-out`.
     func end(_ request: Request) throws -> Response {
         try addresses.checkForm(request)
         if let secret = secret(in: request) { sessions.end(secret) }
         return redirection(cookie: "", lasting: 0)
-    }
-
-    private struct Form: Decodable {
-        let token: String
     }
 
     /// Returns an empty token for a form without one.
@@ -74,8 +75,7 @@ final class SignIn: Sendable {
             }
             body.writeBuffer(&chunk)
         }
-        let form = try? URLEncodedFormDecoder().decode(Form.self, from: String(buffer: body))
-        return (form?.token ?? "").drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
+        return (FormFields(String(buffer: body))["token"] ?? "").drop { $0.isWhitespace }.prefix { !$0.isWhitespace }
     }
 
     // MARK: The cookie

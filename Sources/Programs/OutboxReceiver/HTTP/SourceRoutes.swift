@@ -118,7 +118,7 @@ struct CommitMessage: Sendable {
         guard (1...FileSectionRoutes.mostFiles).contains(fileIDs.count) else {
             throw .badRequest("fileIds must list 1 to \(FileSectionRoutes.mostFiles) ids.")
         }
-        guard fileIDs.allSatisfy({ $0.utf8.count <= FileSectionRoutes.longestID }) else {
+        guard (fileIDs + [cover ?? ""]).allSatisfy({ $0.utf8.count <= FileSectionRoutes.longestID }) else {
             throw .badRequest("Ids have at most \(FileSectionRoutes.longestID) characters.")
         }
         guard cover.map(fileIDs.contains) ?? true else { throw .badRequest("cover must be one of fileIds.") }

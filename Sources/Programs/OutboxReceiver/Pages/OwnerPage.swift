@@ -23,26 +23,21 @@ struct OwnerPage {
         /// Files whose names match this text.
         case search(String)
 
-        private struct SearchForm: Decodable {
-            let q: String
-        }
-
         /// Returns the text of the form without the spaces around it; nil without any text.
-        private static func searchText(of request: Request) -> String? {
-            let form = request.uri.query.flatMap { try? URLEncodedFormDecoder().decode(SearchForm.self, from: $0) }
-            guard let text = form?.q, let first = text.firstIndex(where: { !$0.isWhitespace }),
+        private static func searchText(of fields: FormFields) -> String? {
+            guard let text = fields["q"], let first = text.firstIndex(where: { !$0.isWhitespace }),
                 let last = text.lastIndex(where: { !$0.isWhitespace })
             else { return nil }
             return String(text[first...last])
         }
 
         init(_ request: Request) {
-            let parameters = request.uri.queryParameters
-            if let text = Self.searchText(of: request) {
+            let fields = FormFields(request.uri.query ?? "")
+            if let text = Self.searchText(of: fields) {
                 self = .search(text)
-            } else if let position = parameters["before"].flatMap({ Int($0) }) {
+            } else if let position = fields["before"].flatMap({ Int($0) }) {
                 self = .files(before: position)
-            } else if let position = parameters["posts"].flatMap({ Int($0) }) {
+            } else if let position = fields["posts"].flatMap({ Int($0) }) {
                 self = .posts(before: position)
             } else {
                 self = .latest

@@ -153,8 +153,8 @@ private struct Glob: Sendable {
         case .anyScalar: return UTF8.decodeFirst(of: name).length
         case .set(let ranges, let isNegated):
             let (scalar, length) = UTF8.decodeFirst(of: name)
-            let cases = [scalar, ASCII.lowercased(scalar), ASCII.uppercased(scalar)]
-            let isMember = ranges.contains { range in cases.contains { range.contains($0) } }
+            let (lower, upper) = (ASCII.lowercased(scalar), ASCII.uppercased(scalar))
+            let isMember = ranges.contains { $0.contains(scalar) || $0.contains(lower) || $0.contains(upper) }
             return isMember != isNegated ? length : nil
         }
     }

@@ -33,8 +33,9 @@ extension Store {
         return Page(items: contents.filter { objects.holds($0) }, older: older, total: total)
     }
 
-    /// The contents that a search looks at before others get their turn. Long names and patterns take up to 0.5 ms each.
     private static let searchedAtATime = 64
+    /// How long a search works before others get their turn. A content with many long names may take as long.
+    private static let searchTurn = Duration.milliseconds(10)
 
     /// Returns the user's files that match, the newest first.
     ///
@@ -49,7 +50,13 @@ extension Store {
                 let page = books.catalog.arrivals(of: user, before: position, count: Self.searchedAtATime).0
                 return (page.tokens.compactMap { books.catalog.contents[$0] }, page.older)
             }
-            for content in contents where pattern.matches(content) {
+            var begun = ContinuousClock.now
+            for content in contents {
+                if ContinuousClock.now - begun > Self.searchTurn {
+                    await Task.yield()
+                    begun = .now
+                }
+                guard pattern.matches(content) else { continue }
                 if found.count == count {
                     others += 1
                 } else if objects.holds(content) {

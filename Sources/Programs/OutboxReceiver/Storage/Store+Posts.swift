@@ -51,10 +51,9 @@ extension Store {
     /// Removes posts of the user. Their files stay. Durable on return.
     /// - Returns: The number of posts that existed.
     func removePosts(_ sourceIDs: [String], user: String) async throws -> Int {
+        let sources = Set(sourceIDs).map { Commit.Source(user: user, id: $0) }
         let count = try withBooks { books in
-            let tokens = Set(sourceIDs).compactMap {
-                books.catalog.commit(Commit.Source(user: user, id: $0))?.token
-            }
+            let tokens = sources.compactMap { books.catalog.commit($0)?.token }
             if !tokens.isEmpty { try books.journal.append(tokens.map { .removed($0) }) }
             for token in tokens { books.catalog.removePost(token) }
             return tokens.count

@@ -1,5 +1,5 @@
 /// Parses a JSON text (RFC 8259) strictly: UTF-8 only, no lone surrogates, no comments, no bytes behind the value,
-/// and no deeper nesting and no more values than requests of this protocol need.
+/// no deeper nesting and no more values than requests of this protocol need, and only texts that are stream-safe.
 struct JSONParser {
     private static let deepest = 16
     /// Fifty files with all their members have a thousand. A value takes a hundred times the memory of its byte.
@@ -141,7 +141,9 @@ struct JSONParser {
             next += 1
         }
         if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
-        guard byte != nil, let text = String(validating: bytes[start..<next], as: UTF8.self) else { throw Malformed() }
+        guard byte != nil, let text = String(validating: bytes[start..<next], as: UTF8.self), text.isStreamSafe else {
+            throw Malformed()
+        }
         next += 1
         return text
     }
@@ -157,7 +159,9 @@ struct JSONParser {
             }
             if let character = UTF8.encode(try escape()) { plain.append(contentsOf: character) }
         }
-        guard take("\""), let text = String(validating: plain, as: UTF8.self) else { throw Malformed() }
+        guard take("\""), let text = String(validating: plain, as: UTF8.self), text.isStreamSafe else {
+            throw Malformed()
+        }
         return text
     }
 

@@ -31,6 +31,19 @@ import UploadCore
         #expect(try await samples(path) == samples(made))
     }
 
+    /// These containers announce no tracks, and ffmpeg looks for them at the beginning alone unless told otherwise.
+    @Test(arguments: [("late.mpg", "-c:v mpeg2video -c:a mp2"), ("late.flv", "-c:v flv -ar 44100 -c:a mp3")])
+    func soundThatBeginsLateIsKept(_ name: String, _ codecs: String) async throws {
+        let files = try LocationFiles()
+        let path = try await files.media.make(
+            "-f lavfi -i testsrc=size=96x64:rate=25:duration=14 -itsoffset 10 -f lavfi -i sine=duration=3:sample_rate=44100 "
+                + "\(codecs) -muxdelay 0 \(name)")
+        let stage = try RemoverStage()
+        let product = try #require(try await StepRun(stage.remover, on: path).product)
+        let made = try files.media.write(product, "product.mov")
+        #expect(try await files.media.probe(made, "stream=codec_type").contains("codec_type=audio"))
+    }
+
     @Test func soundThatDecodingWouldRoundIsRefused() async throws {
         let files = try LocationFiles()
         let path = try await file("a.avi", "-c:a dca -strict -2", files)

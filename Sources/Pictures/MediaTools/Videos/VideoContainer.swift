@@ -57,6 +57,10 @@ package enum VideoContainer: String, Sendable, CaseIterable {
         ]
         // A QuickTime file may refer to other files for its pictures.
         if self == .mov { options += ["-enable_drefs", "0", "-use_absolute_path", "0"] }
+        // These containers announce no tracks. Unless told otherwise, ffmpeg looks for them in 5 MB and 5 seconds.
+        if self == .mpeg || self == .flv {
+            options += ["-probesize", "\(256 << 20)", "-analyzeduration", "\(86_400_000_000)"]
+        }
         return options
     }
 

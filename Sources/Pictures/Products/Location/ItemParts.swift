@@ -30,7 +30,8 @@ struct ItemParts {
     private static let properties: Set = [
         "ispe", "pixi", "colr", "pasp", "clap", "irot", "imir", "auxC", "hvcC", "lhvC", "av1C", "avcC", "vvcC", "evcC",
         "jpgC", "j2kH", "uncC", "cmpd", "a1op", "a1lx", "lsel", "rloc", "tols", "oinf", "clli", "mdcv", "cclv", "amve",
-        "reve", "ndwt", "prdi", "rref", "iscl", "ster", "cmin", "cmex", "altt",
+        "reve", "ndwt", "prdi", "rref", "iscl", "ster", "cmin", "cmex", "altt", "cmpC", "icef", "cpat", "cloc", "splz",
+        "tilC", "mskC",
     ]
     private static let longestTable = 16 << 20
     private static let mostExtents = 100_000

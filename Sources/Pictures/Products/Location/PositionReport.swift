@@ -201,7 +201,9 @@ extension PositionReport.Tag {
     func isForeignPosition(_ value: ArraySlice<UInt8>) -> Bool {
         guard family == "XMP", !Self.groupsOfPeople.contains(group) else { return false }
         let lowercased = name.lowercased()
-        let isNamed = ["pos", "position", "point"].contains { lowercased.hasSuffix($0) }
+        let isNamed = ["pos", "position", "point", "coordinate", "location", "geo"].contains {
+            lowercased.hasSuffix($0)
+        }
         let hasNames = String(decoding: value, as: UTF8.self).lowercased().contains("\"lat")
         return (isNamed || hasNames) && TelemetryText(Array(value)).hasPosition
     }
@@ -239,8 +241,8 @@ extension PositionReport.Tag {
         "Brightness", "Contrast", "Saturation", "Sharpness", "Smoothness", "MoireFilter",
     ]
     private static let unknown = "Exif_0x"
-    /// Colours of DNG 1.7: ProfileGainTableMap2, ImageStats, ProfileDynamicRange.
-    private static let youngTags: Set = ["Exif_0xcd40", "Exif_0xcd46", "Exif_0xcd47"]
+    /// Colours of DNG 1.7: ProfileGainTableMap2, ImageStats, ProfileDynamicRange; and how LERC codes the strips of a TIFF.
+    private static let youngTags: Set = ["Exif_0xcd40", "Exif_0xcd46", "Exif_0xcd47", "Exif_0xc5f2"]
     private static let numberOfMakerNotes: UInt64 = 0x927C
     /// Tags with data of any kind, which exiftool can't remove either.
     private static let fixedTags: [String: UInt64] = [

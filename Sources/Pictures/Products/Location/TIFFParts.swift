@@ -35,7 +35,7 @@ struct TIFFParts {
     /// Tags that show a page, and those of EXIF and of interoperability that ``PositionReport`` lets stay.
     private static let needed = Set<UInt64>(
         [1, 2, 262, 263, 266, 273, 274, 277, 292, 293, 296, 297, 301, 330, 332, 336, 347, 34665, 34675, 36864, 36867]
-            + [36881, 37121, 37521, 42240]
+            + [36881, 37121, 37521, 42240, 50674]
     )
     .union(254...259).union(278...284).union(317...325).union(338...341).union(512...521).union(529...532)
     .union(40960...40965)

@@ -53,8 +53,30 @@ struct VideoRebuild {
         if let duration, (made ?? 0) < 0.97 * duration - 1 {
             throw .refused("only a part of the video could be copied")
         }
+        if format != nil, try await view(of: input.file, input.type) != view(of: output, type) {
+            throw .refused("ffmpeg keeps not all tracks of the video, or not their turn or projection")
+        }
         return ProductInput(file: output, type: type, size: try output.productSize)
     }
+
+    /// Returns how the tracks of pictures are to be shown: their turn, projection and eyes.
+    private func view(of file: SharedDescriptor, _ type: MediaType) async throws(ProductFailure) -> [[String]] {
+        let report: ProbeReport
+        do throws(VideoFailure) {
+            report = try await tools.report(of: file, type: type)
+        } catch {
+            throw ProductFailure(error)
+        }
+        let pictures = (report.streams ?? []).filter {
+            $0.kind == "video" && $0.disposition?["attached_pic"] != 1
+        }
+        return pictures.map { track in
+            let shown = (track.sideDataList ?? []).filter { Self.dataOfView.contains($0.type ?? "") }
+            return shown.map { "\($0.type ?? "") \($0.rotation.map { "\($0)" } ?? "")" }.sorted()
+        }
+    }
+
+    private static let dataOfView: Set = ["Display Matrix", "Spherical Mapping", "Stereo 3D"]
 
     /// The codecs of sound that QuickTime files carry, as programs that play them expect.
     private static let soundOfQuickTime: Set = [

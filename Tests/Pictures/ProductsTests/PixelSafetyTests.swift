@@ -87,6 +87,25 @@ import Testing
         }
     }
 
+    /// Where an entry of ``picture(_:further:)`` is.
+    private static func entry(_ index: Int) -> Int { 50 + 12 * index }
+
+    @Test func aPictureThatTellsNoDepthIsRead() throws {
+        var file = picture([262: 6, 277: 3])
+        // The number of the values of BitsPerSample.
+        file[Self.entry(2) + 4] = 0
+        #expect(try TIFFParts(in: part(file), Cancellation()).patches.isEmpty)
+    }
+
+    @Test func placesOfEightBytesAreRefused() throws {
+        var file = picture([:])
+        // StripOffsets as a number with a fraction.
+        file[Self.entry(5) + 2] = 12
+        file.replaceSubrange(8..<16, with: repeatElement(0xFF, count: 8))
+        let part = try part(file)
+        #expect(throws: ProductFailure.self) { try TIFFParts(in: part, Cancellation()) }
+    }
+
     /// Tables that only the maker of a camera knows lead to nothing.
     @Test(arguments: [(262, 32803), (259, 32770)])
     func rawFilesUnderTheNameOfTIFFKeepAllParts(_ tag: Int, _ value: Int) throws {

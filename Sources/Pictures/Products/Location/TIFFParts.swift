@@ -227,7 +227,8 @@ struct TIFFParts {
     }
 
     private func numbers(at place: UInt64, _ count: UInt64, _ size: Int) throws(ProductFailure) -> [UInt64] {
-        guard size > 0, count <= UInt64(Self.mostParts),
+        // Whole numbers have four bytes at most.
+        guard (1...4).contains(size), count <= UInt64(Self.mostParts),
             let bytes = try part.bytes(at: place, count: Int(count) * size)
         else { throw .refused("a table of the picture can't be read") }
         let reader = ByteReader(bytes: bytes, isLittleEndian: isLittle)
@@ -257,7 +258,7 @@ struct TIFFLayout {
         self.height = height
         rows = isTiled ? values[323]?.first ?? 0 : max(1, min(height, values[278]?.first ?? height))
         let samples = min(values[277]?.first ?? 1, 1 << 16)
-        let bits = values[258] ?? [1]
+        let bits = values[258].flatMap { $0.isEmpty ? nil : $0 } ?? [1]
         let isPlanar = values[284]?.first == 2
         let whole = bits.count < Int(samples) ? (bits.first ?? 1) * samples : bits.reduce(0, &+)
         if isPlanar || bits.contains(where: { $0 > 64 }) {

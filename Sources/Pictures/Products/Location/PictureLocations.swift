@@ -195,7 +195,7 @@ struct PictureLocations {
         let block = try part(open("\(directory)/picture.exif", O_RDONLY))
         let start = try block.structureOfEXIF(in: block.range)
         if try !ExifDirectories(in: block.within(start)).positions.isEmpty {
-            throw .refused("a position is left in the EXIF data of the picture")
+            throw PictureParts.position
         }
     }
 

@@ -65,7 +65,7 @@ struct PictureParts {
         }
     }
 
-    /// The same for a camera raw file; those that are no TIFF files have no such directories.
+    /// The same for a camera raw file. Raw files that are no TIFF files have no such directories.
     ///
     /// - Throws: See ``requireNoPositions()``.
     static func requireNoPositions(inRaw part: FilePart) throws(ProductFailure) {
@@ -76,7 +76,7 @@ struct PictureParts {
 
     /// How raw files begin that are TIFF files: in both orders of bytes, of Olympus, and of Panasonic.
     private static let rawTIFF = ["II*\0", "MM\0*", "IIRO", "IIRS", "MMOR", "IIU\0"]
-    private static let position = ProductFailure.refused("a position is left in the EXIF data of the picture")
+    static let position = ProductFailure.refused("a position is left in the EXIF data of the picture")
     private static let early = ProductFailure.refused("the picture ends early")
 
     private mutating func clear(_ range: Range<UInt64>) throws(ProductFailure) {

@@ -14,7 +14,7 @@ struct PositionReport {
     /// The first tags with positions; each once.
     var tags: [Tag] { found + longitudes.filter { latitudes.contains($0.stem) }.map(\.tag) }
     private var found: [Tag] = []
-    /// Tags such as `GeoLong`, which count beside one such as `GeoLat`.
+    /// Tags such as `GeoLong`. They are positions only if the file has a tag such as `GeoLat` as well.
     private var longitudes: [(stem: String, tag: Tag)] = []
     private var latitudes: Set<String> = []
     /// The type of the file; nil if exiftool does not know it.

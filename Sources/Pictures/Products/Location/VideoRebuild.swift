@@ -29,7 +29,7 @@ struct VideoRebuild {
         let duration = try await facts(of: input.file, input.type).duration
         let format = Self.formats[input.type.mime]
         let keepsDate = removal != .metadata(keepsDates: false)
-        let report = format == nil || keepsDate ? try await report() : nil
+        let report = try await report(of: input.file, input.type)
         let sound = format == nil ? try Self.sound(of: report) : []
         let times = format == nil ? try times(of: report) : []
         let arguments = arguments(
@@ -53,30 +53,24 @@ struct VideoRebuild {
         if let duration, (made ?? 0) < 0.97 * duration - 1 {
             throw .refused("only a part of the video could be copied")
         }
-        if format != nil, try await view(of: input.file, input.type) != view(of: output, type) {
+        if format != nil, try await Self.view(in: report) != Self.view(in: self.report(of: output, type)) {
             throw .refused("ffmpeg keeps not all tracks of the video, or not their turn or projection")
         }
         return ProductInput(file: output, type: type, size: try output.productSize)
     }
 
+    private static let dataOfView: Set = ["Display Matrix", "Spherical Mapping", "Stereo 3D"]
+
     /// Returns how the tracks of pictures are to be shown: their turn, projection and eyes.
-    private func view(of file: SharedDescriptor, _ type: MediaType) async throws(ProductFailure) -> [[String]] {
-        let report: ProbeReport
-        do throws(VideoFailure) {
-            report = try await tools.report(of: file, type: type)
-        } catch {
-            throw ProductFailure(error)
-        }
+    private static func view(in report: ProbeReport) -> [[String]] {
         let pictures = (report.streams ?? []).filter {
             $0.kind == "video" && $0.disposition?["attached_pic"] != 1
         }
         return pictures.map { track in
-            let shown = (track.sideDataList ?? []).filter { Self.dataOfView.contains($0.type ?? "") }
+            let shown = (track.sideDataList ?? []).filter { dataOfView.contains($0.type ?? "") }
             return shown.map { "\($0.type ?? "") \($0.rotation.map { "\($0)" } ?? "")" }.sorted()
         }
     }
-
-    private static let dataOfView: Set = ["Display Matrix", "Spherical Mapping", "Stereo 3D"]
 
     /// The codecs of sound that QuickTime files carry, as programs that play them expect.
     private static let soundOfQuickTime: Set = [
@@ -88,9 +82,9 @@ struct VideoRebuild {
     /// Returns options that decode the sound that a QuickTime file can't carry.
     ///
     /// - Throws: `refused` if the decoded sound would not be exactly the same.
-    private static func sound(of report: ProbeReport?) throws(ProductFailure) -> [String] {
+    private static func sound(of report: ProbeReport) throws(ProductFailure) -> [String] {
         var options: [String] = []
-        for (index, track) in (report?.streams ?? []).filter({ $0.kind == "audio" }).enumerated() {
+        for (index, track) in (report.streams ?? []).filter({ $0.kind == "audio" }).enumerated() {
             let codec = track.codec ?? "unknown"
             if soundOfQuickTime.contains(codec) { continue }
             guard let samples = exactSamples(of: track) else {
@@ -114,8 +108,8 @@ struct VideoRebuild {
 
     /// Returns options that find the times of frames that are shown in another order than they are coded. AVI has no times,
     /// MPEG-PS few. ffmpeg finds those of codecs that move one frame, such as MPEG-4.
-    private func times(of report: ProbeReport?) throws(ProductFailure) -> [String] {
-        let reordered = (report?.streams ?? []).filter { ($0.reorderedFrames ?? 0) > 0 }.map(\.codec)
+    private func times(of report: ProbeReport) throws(ProductFailure) -> [String] {
+        let reordered = (report.streams ?? []).filter { ($0.reorderedFrames ?? 0) > 0 }.map(\.codec)
         guard reordered.contains(where: { ["h264", "hevc", "vvc"].contains($0) }) else {
             return reordered.isEmpty ? [] : ["-fflags", "+genpts"]
         }
@@ -151,14 +145,14 @@ struct VideoRebuild {
     }
 
     /// When the video was taken.
-    private static func created(in report: ProbeReport?) -> String? {
-        let date = report?.format?.tags?["creation_time"]
+    private static func created(in report: ProbeReport) -> String? {
+        let date = report.format?.tags?["creation_time"]
         return date.flatMap { $0.count < 40 && $0.allSatisfy { "0123456789-:.TZ ".contains($0) } ? $0 : nil }
     }
 
-    private func report() async throws(ProductFailure) -> ProbeReport {
+    private func report(of file: SharedDescriptor, _ type: MediaType) async throws(ProductFailure) -> ProbeReport {
         do throws(VideoFailure) {
-            return try await tools.report(of: input.file, type: input.type)
+            return try await tools.report(of: file, type: type)
         } catch {
             throw ProductFailure(error)
         }

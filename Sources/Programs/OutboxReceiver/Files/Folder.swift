@@ -122,25 +122,29 @@ struct Folder: Sendable {
         _ = try retrying { syncfs(descriptor) }
     }
 
-    /// Returns how many bytes an unprivileged user may still write to this file system (man 3 statvfs).
-    func freeSpace() throws(Errno) -> Int64 {
-        var status = statvfs()
-        _ = try retrying { fstatvfs(descriptor, &status) }
-        return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
+    /// What an unprivileged user may still write to a file system.
+    struct Space {
+        /// In bytes.
+        let free: Int64
+        /// Whether less than a hundredth of the inodes is free. False for file systems without a fixed number.
+        let isShortOfInodes: Bool
     }
 
-    /// Whether less than a hundredth of the inodes is free. False for file systems without a fixed number (man 3 statvfs).
-    func isShortOfInodes() throws(Errno) -> Bool {
-        var status = statvfs()
-        _ = try retrying { fstatvfs(descriptor, &status) }
-        return status.f_files > 0 && status.f_favail < status.f_files / 100
+    /// Returns what is free (man 3 statvfs).
+    func space() throws(Errno) -> Space {
+        let status = try fileSystem()
+        return Space(
+            free: Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize)),
+            isShortOfInodes: status.f_files > 0 && status.f_favail < status.f_files / 100)
     }
 
     /// Whether this file system is mounted read-only, as after a failure of its disk.
-    func isReadOnly() throws(Errno) -> Bool {
+    func isReadOnly() throws(Errno) -> Bool { try fileSystem().f_flag & UInt(ST_RDONLY) != 0 }
+
+    private func fileSystem() throws(Errno) -> statvfs {
         var status = statvfs()
         _ = try retrying { fstatvfs(descriptor, &status) }
-        return status.f_flag & UInt(ST_RDONLY) != 0
+        return status
     }
 
     /// An entry of a directory, valid while ``forEachEntry(_:)`` shows it.

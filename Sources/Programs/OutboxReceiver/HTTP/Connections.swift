@@ -53,7 +53,7 @@ final class OpenConnections: Sendable {
         state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 
-    /// Closes all connections, also those that are inserted later.
+    /// Closes all connections, and later ones when they are inserted.
     func close() {
         let channels = state.withLock { state in
             state.isClosed = true

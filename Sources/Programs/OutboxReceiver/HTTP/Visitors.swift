@@ -118,12 +118,17 @@ struct SeatPlan {
     /// Returns whether one more of these seats may be protected for a visitor. If too many are, the visitor with the most
     /// loses the protection of its oldest.
     private mutating func makeRoom(for visitor: Visitor, of limit: Int, where isMeant: (Seat) -> Bool) -> Bool {
-        let protected = seats.filter { $0.value.visitor != nil && isMeant($0.value) }
-        let owned = Dictionary(grouping: protected) { $0.value.visitor }
-        let own = owned[visitor]?.count ?? 0
+        var (protected, own) = (0, 0)
+        for seat in seats.values where seat.visitor != nil && isMeant(seat) {
+            protected += 1
+            if seat.visitor == visitor { own += 1 }
+        }
         guard own < visitor.share(of: limit) else { return false }
         // Some seats are for those who have shown no token yet.
-        guard protected.count >= limit - limit / 8 else { return true }
+        guard protected >= limit - limit / 8 else { return true }
+        let owned = Dictionary(grouping: seats.filter { $0.value.visitor != nil && isMeant($0.value) }) {
+            $0.value.visitor
+        }
         guard let most = owned.values.max(by: { $0.count < $1.count }), most.count > own + 1,
             let oldest = most.min(by: { $0.value.number < $1.value.number })?.key
         else { return false }

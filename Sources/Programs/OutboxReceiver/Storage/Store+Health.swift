@@ -14,7 +14,7 @@ extension Store {
 
     var health: Health {
         do throws(Errno) {
-            guard try spaceAboveFloor() > 0 else { return try root.isShortOfInodes() ? .noInodes : .full }
+            guard try spaceAboveFloor() > 0 else { return try root.space().isShortOfInodes ? .noInodes : .full }
             return try root.isReadOnly() || withBooks { $0.journal.isUnwritable } ? .failed : .ok
         } catch {
             return .failed

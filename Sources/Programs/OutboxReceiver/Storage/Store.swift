@@ -144,8 +144,8 @@ final class Store: Sendable {
     /// Returns the free bytes of the file system above the floor; 0 if the inodes run short.
     func spaceAboveFloor() throws(Errno) -> Int64 {
         if let measuredSpace { return measuredSpace() - limits.freeSpaceFloor }
-        if try root.isShortOfInodes() { return 0 }
-        return try root.freeSpace() - limits.freeSpaceFloor
+        let space = try root.space()
+        return space.isShortOfInodes ? 0 : space.free - limits.freeSpaceFloor
     }
 
     /// Throws ``Refusal/diskFull`` if `bytes` more bytes would take the free space below the floor.

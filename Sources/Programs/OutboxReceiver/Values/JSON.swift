@@ -21,7 +21,7 @@ enum JSON: Equatable, Sendable {
     /// Returns the last member with this name. Returns nil if the member is missing or null, or the value is no
     /// object.
     subscript(name: String) -> JSON? {
-        // By bytes: `==` may take minutes for a name of combining marks.
+        // By bytes: `==` takes other spellings of a name for equal.
         guard case .object(let members) = self,
             let value = members.last(where: { $0.name.utf8.elementsEqual(name.utf8) })?.value
         else { return nil }

@@ -7,15 +7,11 @@ import Testing
 
 /// Positions in places of a picture that exiftool does not look into.
 @Suite struct HiddenPositionTests {
-    private let directory: TemporaryDirectory
+    private let samples: SampleParts
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { samples = try SampleParts() }
 
-    private func part(_ bytes: [UInt8]) throws -> FilePart {
-        let path = directory.path("part-\(UUID().uuidString)")
-        try Data(bytes).write(to: URL(filePath: path))
-        return FilePart(file: try SharedDescriptor(opening: path, flags: O_RDWR), range: 0..<UInt64(bytes.count))
-    }
+    private func part(_ bytes: [UInt8]) throws -> FilePart { try samples.part(bytes) }
 
     @Test(arguments: ["GPSLatitude", "GpsLatitude"], [false, true])
     func namesInUTF16AreObstacles(_ name: String, _ isBig: Bool) throws {

@@ -8,16 +8,11 @@ import Testing
 
 /// Parts of formats that exiftool does not read.
 @Suite struct LocationPartsTests {
-    private let directory: TemporaryDirectory
+    private let samples: SampleParts
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { samples = try SampleParts() }
 
-    private func part(_ bytes: [UInt8]) throws -> FilePart {
-        let path = directory.path("part-\(UUID().uuidString)")
-        try Data(bytes).write(to: URL(filePath: path))
-        let file = try SharedDescriptor(opening: path, flags: O_RDWR)
-        return FilePart(file: file, range: 0..<UInt64(bytes.count))
-    }
+    private func part(_ bytes: [UInt8]) throws -> FilePart { try samples.part(bytes) }
 
     private func bytes(of part: FilePart, after patches: Patches) throws -> [UInt8] {
         try patches.apply(to: part.file, Cancellation())
@@ -290,7 +285,7 @@ import Testing
             let left = try bytes(of: part, after: search.patches(for: part.range, in: part, Cancellation()))
             #expect(left.prefix(known.count).elementsEqual(known) && left.suffix(known.count).elementsEqual(known))
             #expect(size < 3 || HiddenPositions.find([7, 7, 7], in: left).isEmpty)
-            // What it wrote is a message that it knows.
+            // A second search finds nothing to change.
             #expect(try search.patches(for: part.range, in: part, Cancellation()).isEmpty, "\(size)")
         }
     }

@@ -148,7 +148,7 @@ extension String {
             #expect(obstacle == nil && HiddenPositions.find(Self.secret, in: left).isEmpty)
             #expect(!HiddenPositions.find(known, in: left).isEmpty)
         }
-        // Only its decoder knows what is in this one.
+        // The decoder of an unknown codec may need any box.
         let unknown = BoxSample.box("abcd", Self.head + BoxSample.box("abcC", [1]))
         #expect(try search(unknown, .pictures).obstacle != nil)
     }

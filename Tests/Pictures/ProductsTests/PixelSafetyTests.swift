@@ -7,15 +7,11 @@ import Testing
 
 /// Pictures whose headers tell too little or too much: nothing that a decoder reads is ever overwritten.
 @Suite struct PixelSafetyTests {
-    private let directory: TemporaryDirectory
+    private let samples: SampleParts
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { samples = try SampleParts() }
 
-    private func part(_ bytes: [UInt8]) throws -> FilePart {
-        let path = directory.path("part-\(UUID().uuidString)")
-        try Data(bytes).write(to: URL(filePath: path))
-        return FilePart(file: try SharedDescriptor(opening: path, flags: O_RDWR), range: 0..<UInt64(bytes.count))
-    }
+    private func part(_ bytes: [UInt8]) throws -> FilePart { try samples.part(bytes) }
 
     private static func little(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }

@@ -29,6 +29,12 @@ import Testing
 
         func remove() { try? FileManager.default.removeItem(at: root) }
 
+        /// Expects a small version of a picture.
+        func draw(_ content: Content) async throws {
+            let small = try await pictures.picture(of: content, for: .tile)
+            #expect(small != nil)
+        }
+
         /// Stores a picture.
         func picture(_ number: UInt8, of user: String) async throws -> Content {
             let bytes = [UInt8](repeating: number, count: 100)
@@ -54,18 +60,10 @@ import Testing
         for number in 0..<10 { costly.append(try await stage.picture(UInt8(number), of: "mallory")) }
         let own = try await stage.picture(99, of: "anna")
         try await withThrowingTaskGroup { group in
-            for content in costly {
-                group.addTask {
-                    let small = try await stage.pictures.picture(of: content, for: .tile)
-                    #expect(small != nil)
-                }
-            }
+            for content in costly { group.addTask { try await stage.draw(content) } }
             try await Poll.until("the first picture to be drawn") { stage.worker.atWork > 0 }
             // Two at a time are drawn, and mallory's other pictures wait for their turn.
-            group.addTask {
-                let small = try await stage.pictures.picture(of: own, for: .tile)
-                #expect(small != nil)
-            }
+            group.addTask { try await stage.draw(own) }
             try await Poll.until("anna's picture to be drawn beside") { stage.worker.atWork == 2 }
             stage.worker.open()
             try await group.waitForAll()
@@ -81,19 +79,11 @@ import Testing
         for user in ["eve", "mallory", "trudy"] { huge.append(try await stage.picture(200, of: user)) }
         let own = try await stage.picture(99, of: "anna")
         try await withThrowingTaskGroup { group in
-            for content in huge {
-                group.addTask {
-                    let small = try await stage.pictures.picture(of: content, for: .tile)
-                    #expect(small != nil)
-                }
-            }
+            for content in huge { group.addTask { try await stage.draw(content) } }
             try await Poll.until("one huge picture to be drawn, and the others to wait") {
                 stage.worker.jobs == 4 && stage.worker.atWork == 1
             }
-            group.addTask {
-                let small = try await stage.pictures.picture(of: own, for: .tile)
-                #expect(small != nil)
-            }
+            group.addTask { try await stage.draw(own) }
             try await Poll.until("anna's picture to be drawn beside") { stage.worker.atWork == 2 }
             stage.worker.open()
             try await group.waitForAll()

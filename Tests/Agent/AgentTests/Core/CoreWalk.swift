@@ -6,6 +6,7 @@ import Logging
 import Session
 import Sidecars
 import TestSupport
+import Testing
 
 @testable import Agent
 @testable import FileWatch
@@ -475,15 +476,7 @@ final class CoreWalk {
         }.sorted()
     }
 
-    private func path(_ name: String) throws -> RelativePath {
-        guard let path = RelativePath(name) else { throw Problem(name) }
-        return path
-    }
-
-    private struct Problem: Error {
-        let text: String
-        init(_ text: String) { self.text = text }
-    }
+    private func path(_ name: String) throws -> RelativePath { try #require(RelativePath(name)) }
 }
 
 extension LedgerView {

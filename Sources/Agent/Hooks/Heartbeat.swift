@@ -4,7 +4,7 @@ package import Logging
 import Synchronization
 package import Transport
 
-/// Tells an address that all is well, or which problems there are. If nothing comes, the agent hangs.
+/// Sends an address a sign of life, or the problems of the agent. If nothing comes, the agent hangs.
 package final class Heartbeat: Sendable {
     private static let patience = Duration.seconds(20)
 
